@@ -1,0 +1,4 @@
+/*
+ * api.c: the C API over session/. Not written yet.
+ */
+#include "tcudb.h"

@@ -1,0 +1,210 @@
+/*
+ * mem.c: budgeted allocation and arenas.
+ *
+ * An arena is a list of blocks that double in size up to 1 MB; an allocation larger than a quarter of
+ * the next block gets a block of its own, so that little is wasted. Cost: a pointer bump.
+ */
+#include "base/mem.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEM_ALIGN = 64, ARENA_FIRST = 4096, ARENA_MAX = 1 << 20, ARENA_ALIGN = 16, ARENA_LARGE = 4096 };
+
+struct ArenaBlock {
+    ArenaBlock *next;
+    size_t size; /* whole block, this header included */
+};
+
+void mem_init(Mem *mem, size_t limit)
+{
+    atomic_init(&mem->used, 0);
+    atomic_init(&mem->peak, 0);
+    atomic_init(&mem->limit, limit);
+}
+
+static tcudb_status limit_error(Mem *mem, size_t size, Error *err)
+{
+    tcudb_status status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+    error_detail(err, "Host memory: %zu bytes asked for, %zu in use, tcudb.memory_limit is %zu bytes.", size,
+                 atomic_load(&mem->used), atomic_load(&mem->limit));
+    error_hint(err, "Raise tcudb.memory_limit, or make the query keep fewer rows at a time.");
+    return status;
+}
+
+tcudb_status mem_charge(Mem *mem, size_t size, Error *err)
+{
+    if (mem == NULL) return TCUDB_OK;
+    size_t limit = atomic_load_explicit(&mem->limit, memory_order_relaxed);
+    size_t used = atomic_fetch_add_explicit(&mem->used, size, memory_order_relaxed) + size;
+    if (limit != 0 && used > limit) {
+        atomic_fetch_sub_explicit(&mem->used, size, memory_order_relaxed);
+        return limit_error(mem, size, err);
+    }
+    size_t peak = atomic_load_explicit(&mem->peak, memory_order_relaxed);
+    while (used > peak && !atomic_compare_exchange_weak_explicit(&mem->peak, &peak, used, memory_order_relaxed,
+                                                                 memory_order_relaxed)) {}
+    return TCUDB_OK;
+}
+
+void mem_release(Mem *mem, size_t size)
+{
+    if (mem == NULL) return;
+    size_t before = atomic_fetch_sub_explicit(&mem->used, size, memory_order_relaxed);
+    assert(before >= size);
+    (void)before;
+}
+
+static size_t rounded(size_t size)
+{
+    return size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1);
+}
+
+void *mem_alloc(Mem *mem, size_t size, Error *err)
+{
+    if (size > SIZE_MAX - MEM_ALIGN) {
+        error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
+        return NULL;
+    }
+    if (mem_charge(mem, size, err) != TCUDB_OK) return NULL;
+    void *ptr = aligned_alloc(MEM_ALIGN, rounded(size));
+    if (ptr == NULL) {
+        mem_release(mem, size);
+        error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+        error_detail(err, "The system refused %zu bytes.", size);
+    }
+    return ptr;
+}
+
+void *mem_alloc_zero(Mem *mem, size_t size, Error *err)
+{
+    void *ptr = mem_alloc(mem, size, err);
+    if (ptr != NULL) memset(ptr, 0, size);
+    return ptr;
+}
+
+void *mem_realloc(Mem *mem, void *old, size_t old_size, size_t size, Error *err)
+{
+    void *ptr = mem_alloc(mem, size, err);
+    if (ptr == NULL) return NULL;
+    if (old != NULL) memcpy(ptr, old, old_size < size ? old_size : size);
+    mem_free(mem, old, old_size);
+    return ptr;
+}
+
+void mem_free(Mem *mem, void *ptr, size_t size)
+{
+    if (ptr == NULL) return;
+    free(ptr);
+    mem_release(mem, size);
+}
+
+void arena_init(Arena *arena, Mem *mem)
+{
+    *arena = (Arena){.mem = mem, .next_size = ARENA_FIRST};
+}
+
+static void free_blocks(Arena *arena, ArenaBlock *block)
+{
+    while (block != NULL) {
+        ArenaBlock *next = block->next;
+        mem_free(arena->mem, block, block->size);
+        block = next;
+    }
+}
+
+void arena_free(Arena *arena)
+{
+    free_blocks(arena, arena->blocks);
+    arena_init(arena, arena->mem);
+}
+
+void arena_reset(Arena *arena)
+{
+    ArenaBlock *keep = arena->blocks;
+    if (keep == NULL) return;
+    free_blocks(arena, keep->next);
+    keep->next = NULL;
+    arena->at = (char *)keep + MEM_ALIGN;
+    arena->end = (char *)keep + keep->size;
+}
+
+/* A block of its own goes behind the current one, whose free space stays in use. */
+static void *alloc_own_block(Arena *arena, size_t size, Error *err)
+{
+    ArenaBlock *block = mem_alloc(arena->mem, size + MEM_ALIGN, err);
+    if (block == NULL) return NULL;
+    block->size = size + MEM_ALIGN;
+    if (arena->blocks == NULL) {
+        block->next = NULL;
+        arena->blocks = block;
+        arena->at = arena->end = (char *)block + block->size;
+    } else {
+        block->next = arena->blocks->next;
+        arena->blocks->next = block;
+    }
+    return (char *)block + MEM_ALIGN;
+}
+
+static tcudb_status grow(Arena *arena, Error *err)
+{
+    ArenaBlock *block = mem_alloc(arena->mem, arena->next_size, err);
+    TRY_PTR(block);
+    block->size = arena->next_size;
+    block->next = arena->blocks;
+    arena->blocks = block;
+    arena->at = (char *)block + MEM_ALIGN;
+    arena->end = (char *)block + block->size;
+    if (arena->next_size < ARENA_MAX) arena->next_size *= 2;
+    return TCUDB_OK;
+}
+
+void *arena_alloc_raw(Arena *arena, size_t size, Error *err)
+{
+    if (size > SIZE_MAX / 2) {
+        error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
+        return NULL;
+    }
+    size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    if (size >= ARENA_LARGE || size > arena->next_size / 4) return alloc_own_block(arena, size, err);
+    if ((size_t)(arena->end - arena->at) < size && grow(arena, err) != TCUDB_OK) return NULL;
+    void *ptr = arena->at;
+    arena->at += size;
+    return ptr;
+}
+
+void *arena_alloc(Arena *arena, size_t size, Error *err)
+{
+    void *ptr = arena_alloc_raw(arena, size, err);
+    if (ptr != NULL) memset(ptr, 0, size);
+    return ptr;
+}
+
+char *arena_strndup(Arena *arena, const char *text, size_t n, Error *err)
+{
+    char *copy = arena_alloc_raw(arena, n + 1, err);
+    if (copy == NULL) return NULL;
+    if (n > 0) memcpy(copy, text, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *arena_printf(Arena *arena, Error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0) {
+        error_set(err, SQLSTATE_INTERNAL_ERROR, "could not format a text");
+        return NULL;
+    }
+    char *text = arena_alloc_raw(arena, (size_t)n + 1, err);
+    if (text == NULL) return NULL;
+    va_start(args, format);
+    vsnprintf(text, (size_t)n + 1, format, args);
+    va_end(args);
+    return text;
+}

@@ -1,0 +1,59 @@
+/*
+ * str.h: Str, a borrowed run of bytes (SQL text values are UTF-8), and Buf, a growable one.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include "base/mem.h"
+
+#include <string.h>
+
+/* Not NUL-terminated; the memory belongs to someone else. 16 bytes: text columns are arrays of it. */
+typedef struct Str {
+    const char *ptr;
+    uint32_t len;
+} Str;
+
+#define STR_LIT(s) ((Str){(s), sizeof(s) - 1})
+#define STR_FMT "%.*s"
+#define STR_ARG(s) (int)(s).len, (s).ptr
+
+static inline Str str_of(const char *text)
+{
+    return (Str){text, (uint32_t)strlen(text)};
+}
+
+static inline bool str_equal(Str a, Str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Byte order: the C collation. <0, 0, >0. */
+static inline int str_compare(Str a, Str b)
+{
+    uint32_t n = a.len < b.len ? a.len : b.len;
+    int order = n == 0 ? 0 : memcmp(a.ptr, b.ptr, n);
+    if (order != 0) return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+/* A growable byte buffer; owner frees with buf_free. Also used as a string builder. */
+typedef struct Buf {
+    Mem *mem;
+    char *data;
+    size_t len;
+    size_t cap;
+} Buf;
+
+void buf_init(Buf *buf, Mem *mem);
+void buf_free(Buf *buf);
+tcudb_status buf_reserve(Buf *buf, size_t more, Error *err) MUST_CHECK;
+tcudb_status buf_append(Buf *buf, const void *data, size_t n, Error *err) MUST_CHECK;
+tcudb_status buf_str(Buf *buf, Str text, Error *err) MUST_CHECK;
+tcudb_status buf_text(Buf *buf, const char *text, Error *err) MUST_CHECK;
+tcudb_status buf_char(Buf *buf, char c, Error *err) MUST_CHECK;
+tcudb_status buf_printf(Buf *buf, Error *err, const char *format, ...) PRINTF_LIKE(3, 4) MUST_CHECK;
+/* Appends a NUL that is not counted in len and returns data; NULL and *err set on failure. */
+const char *buf_cstr(Buf *buf, Error *err) MUST_CHECK;
+
+#endif

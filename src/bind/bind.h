@@ -1,0 +1,86 @@
+/*
+ * bind.h: parse tree -> bound statement: names resolved, types and casts settled, plans built.
+ */
+#ifndef BIND_BIND_H
+#define BIND_BIND_H
+
+#include "base/settings.h"
+#include "plan/plan.h"
+#include "plan/table_func.h"
+#include "sql/sql.h"
+
+typedef enum StmtKind {
+    STMT_QUERY,        /* plan: SELECT, VALUES, INSERT, UPDATE, DELETE; executed, rows returned if any */
+    STMT_CREATE_TABLE, /* create; plan set for CREATE TABLE AS */
+    STMT_CREATE_VIEW,
+    STMT_DROP,
+    STMT_TRUNCATE,
+    STMT_ALTER_RENAME,
+    STMT_COPY_FROM,
+    STMT_COPY_TO, /* plan: what to write */
+    STMT_BEGIN,
+    STMT_COMMIT,
+    STMT_ROLLBACK,
+    STMT_SAVEPOINT,
+    STMT_RELEASE,
+    STMT_ROLLBACK_TO,
+    STMT_SET,
+    STMT_RESET,
+    STMT_SHOW,
+    STMT_PREPARE,
+    STMT_EXECUTE,
+    STMT_DEALLOCATE,
+    STMT_EXPLAIN,
+    STMT_CALL,   /* CALL ssb(scale => 1): a procedure of files/proc.def */
+    STMT_NOTHING /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
+} StmtKind;
+
+/* name => value options of COPY, EXPLAIN, CALL. */
+typedef struct StmtOption {
+    Str name;
+    Value value; /* null: given without a value */
+    int position;
+} StmtOption;
+
+typedef struct Stmt {
+    StmtKind kind;
+    const char *tag; /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
+    Plan *plan;      /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
+    uint32_t nparams;
+    const Type *params; /* types of $1..$n, inferred where not given */
+    ColId next_col;     /* first unused column id */
+    Str name;           /* table, view, setting, prepared statement, savepoint, procedure */
+    bool flag;          /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
+    bool cascade;
+    uint32_t nnames;    /* DROP a, b; TRUNCATE a, b */
+    const Str *names;
+    bool view;          /* DROP VIEW */
+    TableDef table;     /* CREATE TABLE */
+    ViewDef create_view;
+    Str text;           /* SET value; new name of a rename; file of COPY (len 0: stdin/stdout); SQL of PREPARE */
+    uint32_t ncolumns;  /* COPY t (a, b): table column numbers in file order */
+    const uint32_t *columns;
+    uint32_t noptions;
+    const StmtOption *options;
+    const struct Stmt *inner; /* EXPLAIN of this */
+    uint32_t nargs;     /* EXECUTE, CALL */
+    const Value *args;
+    const Type *arg_types; /* PREPARE x (int, text) */
+    const Ast *ast;     /* of the statement itself (PREPARE: of the inner one) */
+} Stmt;
+
+/* What binding may look at. Functions that yield rows are found through `find_table_func`, so that bind/
+ * need not know files/. */
+typedef struct BindEnv {
+    Txn *txn;
+    const Settings *settings;
+    int64_t now;
+    const TableFunc *(*find_table_func)(Str name);
+    const Type *param_types; /* given in advance by PREPARE or the API; TYPE_NONE: infer */
+    uint32_t nparam_types;
+} BindEnv;
+
+/* The statement lives in the arena. */
+tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, Stmt **out, Error *err) MUST_CHECK;
+
+#endif

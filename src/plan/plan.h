@@ -1,0 +1,208 @@
+/*
+ * plan.h: logical plans: trees of relational nodes over bound expressions.
+ *
+ * One struct, one variant part per kind. Every node lists the columns it puts out; ColIds are unique in
+ * the statement, and a column that a node passes through keeps its id. Plans live in the statement's
+ * arena, are rewritten by opt/ and are read-only from phys/ on. A node kind is one line in node.def.
+ */
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include "catalog/catalog.h"
+#include "expr/expr.h"
+
+typedef enum PlanKind {
+#define NODE(name, text) PLAN_##name,
+#include "plan/node.def"
+#undef NODE
+    PLAN_KINDS
+} PlanKind;
+
+typedef struct Plan Plan;
+
+typedef struct PlanCol {
+    ColId id;
+    Type type;
+    const char *name; /* for printing and results; never NULL */
+} PlanCol;
+
+typedef struct NamedExpr {
+    PlanCol col; /* what it defines */
+    Expr *expr;
+} NamedExpr;
+
+typedef struct AggCall {
+    PlanCol col;
+    AggKind kind;
+    uint32_t nargs;
+    Expr *args[2]; /* already cast to the aggregate's argument types */
+    bool distinct;
+    Expr *filter; /* FILTER (WHERE ...), or NULL */
+} AggCall;
+
+typedef struct SortKey {
+    Expr *expr;
+    bool descending;
+    bool nulls_first;
+} SortKey;
+
+typedef enum JoinKind {
+    JOIN_INNER,
+    JOIN_LEFT,
+    JOIN_RIGHT,
+    JOIN_FULL,
+    JOIN_SEMI, /* left rows with a match */
+    JOIN_ANTI, /* left rows without a match (NOT EXISTS) */
+    JOIN_MARK, /* left rows, plus a boolean column: whether there is a match; see join.mark */
+    JOIN_SINGLE /* LEFT that reports 21000 if a left row matches more than once: scalar subqueries */
+} JoinKind;
+
+typedef enum SetKind { SET_UNION, SET_INTERSECT, SET_EXCEPT } SetKind;
+
+typedef enum ApplyKind {
+    APPLY_SCALAR, /* left columns plus the value of the right side's first column; 21000 if many rows */
+    APPLY_EXISTS, /* left columns plus a boolean */
+    APPLY_ANY,    /* left columns plus the three-valued result of `test` over all right rows, ORed */
+    APPLY_ALL,    /* the same, ANDed */
+    APPLY_CROSS,  /* LATERAL */
+    APPLY_LEFT    /* LEFT JOIN LATERAL */
+} ApplyKind;
+
+/* A WITH query used more than once, or recursive; shared by the CteScans that name it. */
+typedef struct Cte {
+    uint32_t id;
+    const char *name;
+    Plan *plan;
+    uint32_t uses;
+    bool materialize; /* run once and keep */
+} Cte;
+
+/* A function that yields rows: generate_series, read_csv, ssb_*: table functions are registered in
+ * files/table_func.h, which plan/ does not know. */
+typedef struct TableFuncCall {
+    const struct TableFunc *func;
+    void *bound;      /* what its bind step made of the arguments; statement arena */
+    const char *name;
+} TableFuncCall;
+
+struct Plan {
+    PlanKind kind;
+    uint32_t ninputs; /* 0..n; joins and applies: 2 (left, right) */
+    Plan **inputs;
+    uint32_t ncols; /* output */
+    PlanCol *cols;
+    double rows;  /* estimate; < 0: none yet */
+    double cost;  /* estimate in seconds of one core; < 0: none yet */
+    union {
+        struct { /* SCAN: live rows of a table */
+            const Table *table;
+            Str name;
+            const uint32_t *columns; /* table column of each output column; ROWID_COLUMN: its row id */
+            Expr **filters;          /* conjuncts over the output columns, pushed into the scan */
+            uint32_t nfilters;
+            struct SemiFilter *semi; /* bitmaps pushed down by joins; opt/ fills it */
+            uint32_t nsemi;
+        } scan;
+        struct { /* FUNC_SCAN */
+            TableFuncCall call;
+            const uint32_t *columns; /* projection: which of the function's columns */
+        } func_scan;
+        struct { /* VALUES: nrows x ncols expressions without columns (or outer ones) */
+            Expr **rows_exprs;
+            uint64_t nrows;
+        } values;
+        struct { /* FILTER */
+            Expr **conds;
+            uint32_t nconds;
+        } filter;
+        struct { /* PROJECT: exactly these columns, inputs' columns pass as EXPR_COL of the same id */
+            NamedExpr *exprs;
+        } project;
+        struct { /* JOIN */
+            JoinKind kind;
+            Expr **conds; /* conjuncts; none: cross product */
+            uint32_t nconds;
+            PlanCol mark;   /* MARK: the boolean column */
+            bool mark_null; /* MARK: NULL instead of false where a comparison was NULL (IN) */
+        } join;
+        struct { /* APPLY: the right side is evaluated per left row; its free columns are the left's */
+            ApplyKind kind;
+            PlanCol result; /* SCALAR, EXISTS, ANY, ALL: the column it adds */
+            Expr *test;     /* ANY, ALL: a boolean over left columns and the right's output */
+        } apply;
+        struct { /* AGGREGATE: groups then aggregates; no groups: one row always */
+            NamedExpr *groups;
+            uint32_t ngroups;
+            AggCall *aggs;
+            uint32_t naggs;
+        } agg;
+        struct { /* DISTINCT: over all columns */
+            int unused;
+        } distinct;
+        struct { /* SORT */
+            SortKey *keys;
+            uint32_t nkeys;
+            Expr *limit; /* top-N: no more rows than limit + offset are needed; or NULL */
+            Expr *offset;
+        } sort;
+        struct { /* LIMIT: expressions without columns; NULL expression or value: none */
+            Expr *limit;
+            Expr *offset;
+        } limit;
+        struct { /* SET_OP: output column i comes from column i of both inputs */
+            SetKind kind;
+            bool all;
+        } set_op;
+        struct { /* CTE_SCAN: output column i is column i of cte->plan under a new id */
+            Cte *cte;
+        } cte_scan;
+        struct { /* RECURSIVE: inputs: start, step. The step reads the last round through WORK_SCAN */
+            Cte *cte;
+            bool all;
+        } recursive;
+        struct { /* WINDOW: input columns plus one column per call; for later */
+            int unused;
+        } window;
+        struct { /* INSERT: appends the input's columns, in table order; puts out nothing */
+            Str table;
+        } insert;
+        struct { /* DELETE: the input's only column is a row id */
+            Str table;
+        } delete_;
+        struct { /* UPDATE: the input is a row id, then the table's new columns in order */
+            Str table;
+        } update;
+        struct { /* CONTRACT: see tensor/ */
+            struct Contract *contract;
+        } contract;
+    };
+};
+
+enum { ROWID_COLUMN = UINT32_MAX };
+
+/* A bitmap over a key column's domain that a join's build side fills before the scan starts: rows whose
+ * key is outside cannot match. opt/ pairs them; exec fills and tests them. */
+typedef struct SemiFilter {
+    uint32_t id; /* the same number in the join that fills it */
+    ColId col;   /* the scan's column */
+} SemiFilter;
+
+/* ---- building and walking ------------------------------------------------------------------- */
+
+/* A zeroed node with room for inputs and columns. */
+Plan *plan_new(Arena *arena, PlanKind kind, uint32_t ninputs, uint32_t ncols, Error *err) MUST_CHECK;
+/* Calls fn for each expression slot of the node itself (not its inputs), so that a rule can replace it. */
+typedef tcudb_status (*PlanExprFn)(void *ctx, Expr **slot, Error *err);
+tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err) MUST_CHECK;
+const PlanCol *plan_find_col(const Plan *plan, ColId id); /* NULL: not an output */
+/* Columns used below or in the node that none of its parts define: outer references. Appends to *list. */
+tcudb_status plan_free_cols(Arena *arena, Plan *plan, ColId **list, uint32_t *n, Error *err) MUST_CHECK;
+/* Deep copy in which every column defined inside gets a new id (*next_col counts up); map from old to new
+ * is applied to the copy's expressions. For view and CTE inlining. */
+tcudb_status plan_copy(Arena *arena, const Plan *plan, ColId *next_col, Plan **out, Error *err) MUST_CHECK;
+/* An indented tree, one node a line, as EXPLAIN shows it. */
+tcudb_status plan_print(const Plan *plan, Buf *buf, Error *err) MUST_CHECK;
+/* Every invariant above; XX000 naming node and fault. */
+tcudb_status plan_verify(const Plan *plan, Error *err) MUST_CHECK;
+
+#endif

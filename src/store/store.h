@@ -1,0 +1,165 @@
+/*
+ * store.h: databases on disk and in memory: tables as compressed column segments, snapshots,
+ * transactions.
+ *
+ * A database is a directory NAME.tcu/ (or memory only). A table's rows lie in segments of up to
+ * SEGMENT_ROWS rows, each column of a segment encoded by itself; segments are immutable, deletions are
+ * bitmaps beside them. A manifest names the live files; a commit makes a new one durable. Small commits
+ * go to a log that is folded into segments later. See doc/format.md for the bytes.
+ *
+ * Threads: one Db per directory and process, shared by all its connections. A Txn belongs to one
+ * connection, but any number of that connection's workers may read through it at once. Readers hold a
+ * snapshot and never wait. One writer at a time: the first write of a second transaction reports 55P03
+ * (another connection or process holds the write lock) after tcudb.lock_timeout milliseconds.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "base/pool.h"
+#include "codec/codec.h"
+#include "type/vector.h"
+
+enum { SEGMENT_ROWS = 131072 }; /* 64 batches */
+
+typedef struct Db Db;
+typedef struct Txn Txn;
+typedef struct Table Table; /* one version of a table, as a transaction sees it */
+
+typedef struct DbOptions {
+    bool read_only;
+    bool create; /* make the directory if it is not there */
+    size_t memory_limit;
+    uint32_t lock_timeout_ms;
+} DbOptions;
+
+/* path NULL or ":memory:": in memory. Recovers (log replay) as needed. Errors: 58P01 no such database,
+ * XX001 damaged (names file and offset), 0A000 newer format version, 42501. */
+tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error *err) MUST_CHECK;
+/* Every Txn must be ended. Folds the log if that is cheap. */
+void db_close(Db *db);
+Mem *db_mem(Db *db);
+const char *db_path(const Db *db); /* NULL: in memory */
+void db_set_lock_timeout(Db *db, uint32_t ms);
+
+/* ---- transactions ------------------------------------------------------------------------- */
+
+/* A snapshot of the last commit (of any process). Cheap. */
+tcudb_status txn_begin(Db *db, Txn **out, Error *err) MUST_CHECK;
+/* Ends the transaction durably; on failure nothing of it remains and the Txn is ended all the same. */
+tcudb_status txn_commit(Txn *txn, Error *err) MUST_CHECK;
+void txn_rollback(Txn *txn);
+/* A point within the transaction to return to: a failed statement inside BEGIN must leave no half. */
+typedef uint64_t Savepoint;
+Savepoint txn_savepoint(Txn *txn);
+void txn_rollback_to(Txn *txn, Savepoint savepoint);
+bool txn_has_writes(const Txn *txn);
+/* Takes the write lock now (else the first change does). */
+tcudb_status txn_lock(Txn *txn, Error *err) MUST_CHECK;
+
+/* ---- definitions -------------------------------------------------------------------------- */
+
+typedef struct ColumnDef {
+    Str name;
+    Type type;
+    bool not_null;
+    Str default_sql; /* expression text; len 0: none */
+} ColumnDef;
+
+typedef struct TableDef {
+    uint64_t id; /* never reused */
+    Str name;
+    uint32_t ncols;
+    const ColumnDef *cols;
+} TableDef;
+
+typedef struct ViewDef {
+    uint64_t id;
+    Str name;
+    Str sql; /* the SELECT, as text */
+    uint32_t ncols;
+    const Str *cols; /* output names */
+} ViewDef;
+
+/* Definitions are copied in; what is returned lives as long as the Txn. Names are exact (the binder folds
+ * case). Existence errors (42P07, 42P01) are raised here. */
+tcudb_status txn_create_table(Txn *txn, const TableDef *def, Error *err) MUST_CHECK;
+tcudb_status txn_create_view(Txn *txn, const ViewDef *def, bool replace, Error *err) MUST_CHECK;
+tcudb_status txn_drop_table(Txn *txn, Str name, Error *err) MUST_CHECK;
+tcudb_status txn_drop_view(Txn *txn, Str name, Error *err) MUST_CHECK;
+tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err) MUST_CHECK;
+tcudb_status txn_truncate(Txn *txn, Str name, Error *err) MUST_CHECK;
+const Table *txn_table(Txn *txn, Str name);    /* NULL: no such table. The current version, own writes included */
+const ViewDef *txn_view(Txn *txn, Str name);   /* NULL: none */
+uint32_t txn_table_count(Txn *txn);            /* for listings; order by name */
+const Table *txn_table_at(Txn *txn, uint32_t i);
+uint32_t txn_view_count(Txn *txn);
+const ViewDef *txn_view_at(Txn *txn, uint32_t i);
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+const TableDef *table_def(const Table *table);
+uint64_t table_rows(const Table *table); /* live rows */
+uint32_t table_segments(const Table *table);
+
+/* Exact facts about one column of one segment, over all its rows, deleted ones included. For text the
+ * bounds are of dictionary codes in use. Floats: NaN counts as the maximum. */
+typedef struct SegColumn {
+    CodecId codec;
+    uint8_t word_width; /* bytes of a decoded word before conversion: 1, 2, 4, 8, 16 */
+    uint8_t bits;       /* CODEC_BITPACK: width */
+    uint32_t rows;
+    uint32_t nulls;
+    bool has_bounds; /* false: all NULL or empty, or a Phys without bounds */
+    Value min, max;
+    uint64_t base;          /* what decoding adds: word + base */
+    const uint8_t *bytes;   /* encoded blocks, resident; NULL until segment_pin */
+    size_t size;
+    const uint32_t *blocks; /* offset of each block in bytes[], one more than there are blocks */
+} SegColumn;
+
+uint32_t segment_rows(const Table *table, uint32_t segment);
+/* Facts only; never reads the file. */
+const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t col);
+/* Deleted rows of a segment: bit set = deleted; NULL: none. */
+const uint64_t *segment_deleted(const Table *table, uint32_t segment);
+/* Makes a column's bytes resident and checked (checksums), and keeps them so until the Txn ends. */
+tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
+    MUST_CHECK;
+/* Decodes rows [row, row + n) of a column (row a multiple of CODEC_BLOCK, n <= BATCH_ROWS). Flat, except
+ * text: VEC_DICT. Constant columns come as VEC_CONST. Memory from the arena. sel/nsel as a hint: only
+ * these rows (relative to row) need be right; NULL: all. */
+tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
+                          const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err) MUST_CHECK;
+
+/* The dictionary of a text column at this version. Strings live as long as the Db. */
+typedef struct DictView {
+    uint64_t id;
+    uint32_t count;
+    const Str *values;
+} DictView;
+DictView table_dict(const Table *table, uint32_t col);
+/* Code of a text in the dictionary; false: not there. */
+bool table_dict_find(const Table *table, uint32_t col, Str text, uint32_t *code);
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* Appends the live rows of a batch whose columns match the table's (types equal, NOT NULL checked here:
+ * 23502 naming the column). Small transactions end in the log, large ones in segments. */
+tcudb_status txn_append(Txn *txn, Str table, const Batch *batch, Error *err) MUST_CHECK;
+
+/* Parallel load: an Appender gathers rows on one worker and cuts segments by itself; several may be open
+ * on one table at once. Rows become visible to the transaction in appender_finish, in `order` (the
+ * caller's number: lower first). Not thread-safe each; between them it is. */
+typedef struct Appender Appender;
+tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err) MUST_CHECK;
+tcudb_status appender_add(Appender *appender, const Batch *batch, Error *err) MUST_CHECK;
+tcudb_status appender_finish(Appender *appender, uint64_t order, Error *err) MUST_CHECK; /* frees it, always */
+void appender_abort(Appender *appender);
+
+/* Row ids: segment << 32 | row, valid within the transaction until its next append or delete. */
+tcudb_status txn_delete(Txn *txn, Str table, const uint64_t *row_ids, size_t n, Error *err) MUST_CHECK;
+
+/* Called between statements and on close: folds the log into segments when that is due. */
+tcudb_status db_maintain(Db *db, Error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * func.h: the registry of scalar functions, operators, casts and aggregates, and PostgreSQL's rules
+ * for choosing among them.
+ *
+ * A function is one line in func.def and one kernel over vectors. Resolution follows PostgreSQL:
+ * exact match, then binary-coercible and implicit casts, preferred types, unknown literals
+ * (documentation chapter 10). A cast is a function too: kind FUNC_CAST, one argument.
+ */
+#ifndef TYPE_FUNC_H
+#define TYPE_FUNC_H
+
+#include "type/vector.h"
+
+/* What a kernel may use. One per worker; the arena lives as long as the batch. */
+typedef struct EvalCtx {
+    Arena *arena;
+    int64_t now;            /* transaction start, as a TIMESTAMP value */
+    const atomic_bool *cancel;
+    uint64_t random[2];     /* state of random() */
+} EvalCtx;
+
+/* Computes out at the rows sel[0..n-1] (sel NULL: rows 0..n-1). args are flat or const (`const` only if
+ * every argument of the call is not const: the evaluator folds all-const calls to one row). out is flat,
+ * allocated, of the call's result type, without validity.
+ * Strict functions see only rows where no argument is NULL; a strict function that yields NULL itself
+ * (e.g. to_number failures) calls vec_need_valid and clears bits. Non-strict ones see everything. */
+typedef tcudb_status (*FuncEval)(EvalCtx *ctx, const Vector *args, uint32_t nargs, const uint16_t *sel, uint32_t n,
+                                 Vector *out, Error *err);
+
+typedef enum FuncKind { FUNC_FUNCTION, FUNC_OPERATOR, FUNC_CAST } FuncKind;
+
+enum {
+    FUNC_STRICT = 1,    /* NULL in, NULL out */
+    FUNC_VOLATILE = 2,  /* random(): never folded, never moved */
+    FUNC_STABLE = 4,    /* now(): one value a statement */
+    FUNC_COMPARISON = 8 /* =, <>, <, <=, >, >=: see FuncCompare */
+};
+
+typedef enum FuncCompare { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } FuncCompare;
+
+typedef struct Func {
+    const char *name; /* SQL name: "abs", "+", "like"; a cast: the target type's name */
+    FuncKind kind;
+    uint32_t flags;
+    FuncCompare compare;
+    uint32_t nargs;       /* fixed arguments; variadic functions repeat the last type */
+    bool variadic;
+    uint8_t args[6];      /* TypeId */
+    uint8_t result;       /* TypeId */
+    FuncEval eval;
+} Func;
+
+/* A resolved call: the function, the types its arguments must be cast to (by func_cast), the result. For
+ * numeric calls the argument and result precisions and scales are filled in from the actual types. */
+enum { FUNC_MAX_ARGS = 100 };
+typedef struct FuncCall {
+    const Func *func;
+    Type args[FUNC_MAX_ARGS];
+    Type result;
+} FuncCall;
+
+/* Fills *out or reports 42883 (no such function: "operator does not exist: text + integer" with
+ * PostgreSQL's hint) or 42725 (ambiguous), at `position`. */
+tcudb_status func_resolve(FuncKind kind, Str name, const Type *args, uint32_t nargs, int position, FuncCall *out,
+                          Error *err) MUST_CHECK;
+
+typedef enum CastContext { CAST_IMPLICIT, CAST_ASSIGNMENT, CAST_EXPLICIT } CastContext;
+/* The function that turns a value of type `from` into `to` (modifiers included: rounding to a scale,
+ * length checks, blank padding). *out NULL: the bits are already right (relabel). 42846 if PostgreSQL
+ * has no such cast in that context. */
+tcudb_status func_cast(Type from, Type to, CastContext context, int position, const Func **out, Error *err) MUST_CHECK;
+/* The common type of UNION, CASE, COALESCE, VALUES, IN (PostgreSQL 10.5); what: "CASE", "UNION", ... */
+tcudb_status func_common_type(const Type *types, uint32_t n, const char *what, int position, Type *out, Error *err)
+    MUST_CHECK;
+
+/* Aggregates. The kernels live in exec/; here is what SQL needs to know. */
+typedef enum AggKind {
+    AGG_COUNT_STAR,
+    AGG_COUNT,
+    AGG_SUM,
+    AGG_AVG,
+    AGG_MIN,
+    AGG_MAX,
+    AGG_VAR_POP,
+    AGG_VAR_SAMP,
+    AGG_STDDEV_POP,
+    AGG_STDDEV_SAMP,
+    AGG_BOOL_AND,
+    AGG_BOOL_OR,
+    AGG_STRING_AGG,
+    AGG_ANY, /* internal: any value of the group (functionally dependent columns) */
+    AGG_KINDS
+} AggKind;
+
+typedef struct AggCallType {
+    AggKind kind;
+    Type args[2]; /* what the arguments must be cast to */
+    Type result;  /* PostgreSQL's: sum(int4) is bigint, sum(int8) numeric, avg(int) numeric */
+} AggCallType;
+
+bool agg_exists(Str name);
+tcudb_status agg_resolve(Str name, const Type *args, uint32_t nargs, bool star, int position, AggCallType *out,
+                         Error *err) MUST_CHECK;
+const char *agg_name(AggKind kind);
+
+/* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
+tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
+/* Total order as ORDER BY sees it (NaN above all numbers, text by bytes), both not NULL, same type. */
+int value_compare(const Value *a, const Value *b);
+/* Parses text as the type's input function does; text results are copied into the arena. */
+tcudb_status value_parse(Str text, Type type, Arena *arena, Value *out, Error *err) MUST_CHECK;
+/* Casts one value (func_cast, then one evaluation). */
+tcudb_status value_cast(const Value *in, Type to, CastContext context, Arena *arena, Value *out, Error *err)
+    MUST_CHECK;
+
+#endif

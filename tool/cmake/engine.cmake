@@ -1,0 +1,24 @@
+# The engine: every room but the programs, once as objects, then as libtcudb.so and as an archive for tests.
+find_package(Threads REQUIRED)
+file(GLOB_RECURSE ENGINE_SOURCES CONFIGURE_DEPENDS
+  src/base/*.c src/type/*.c src/expr/*.c src/device/*.c src/codec/*.c src/store/*.c src/catalog/*.c src/sql/*.c
+  src/plan/*.c src/bind/*.c src/tensor/*.c src/opt/*.c src/phys/*.c src/jit/*.c src/files/*.c src/exec/*.c
+  src/session/*.c src/api/*.c)
+add_library(engine OBJECT ${ENGINE_SOURCES})
+target_include_directories(engine PUBLIC include src)
+target_include_directories(engine SYSTEM PRIVATE /usr/include/pg_query)
+
+find_library(PG_QUERY_LIBRARY NAMES libpg_query.a REQUIRED)
+find_library(PROTOBUF_C_LIBRARY NAMES libprotobuf-c.a REQUIRED)
+set(ENGINE_LIBRARIES ${PG_QUERY_LIBRARY} ${PROTOBUF_C_LIBRARY} pcre2-8 zstd xxhash crypto m dl Threads::Threads)
+
+add_library(tcudb_shared SHARED $<TARGET_OBJECTS:engine>)
+set_target_properties(tcudb_shared PROPERTIES OUTPUT_NAME tcudb VERSION ${PROJECT_VERSION}
+  SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+target_include_directories(tcudb_shared INTERFACE include)
+target_link_libraries(tcudb_shared PRIVATE ${ENGINE_LIBRARIES})
+target_link_options(tcudb_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_SOURCE_DIR}/tool/cmake/tcudb.map)
+
+add_library(engine_static STATIC $<TARGET_OBJECTS:engine>)
+target_include_directories(engine_static PUBLIC include src)
+target_link_libraries(engine_static PUBLIC ${ENGINE_LIBRARIES})
