@@ -13,7 +13,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-#define MUST_CHECK __attribute__((warn_unused_result))
+#define MUST_CHECK        __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
 enum { ERROR_TEXT = 768 };
@@ -47,17 +47,17 @@ tcudb_status error_system(Error *err, int errnum, const char *what, const char *
 tcudb_status error_unsupported(Error *err, int position, const char *format, ...) PRINTF_LIKE(3, 4);
 void error_clear(Error *err);
 
-#define TRY(call)                                  \
-    do {                                           \
-        tcudb_status try_status_ = (call);         \
-        if (try_status_ != TCUDB_OK) return try_status_; \
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        tcudb_status try_status_ = (call);                                                                             \
+        if (try_status_ != TCUDB_OK) return try_status_;                                                               \
     } while (0)
 
 /* For functions with something to release: needs `tcudb_status status` and a label `done`. */
-#define TRY_GOTO(call)                   \
-    do {                                 \
-        status = (call);                 \
-        if (status != TCUDB_OK) goto done; \
+#define TRY_GOTO(call)                                                                                                 \
+    do {                                                                                                               \
+        status = (call);                                                                                               \
+        if (status != TCUDB_OK) goto done;                                                                             \
     } while (0)
 
 #endif

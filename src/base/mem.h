@@ -58,12 +58,12 @@ char *arena_strndup(Arena *arena, const char *text, size_t n, Error *err) MUST_C
 char *arena_printf(Arena *arena, Error *err, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* p = ARENA_NEW(arena, T, err); p = ARENA_ARRAY(arena, T, n, err): typed, zeroed. */
-#define ARENA_NEW(arena, T, err) ((T *)arena_alloc((arena), sizeof(T), (err)))
+#define ARENA_NEW(arena, T, err)      ((T *)arena_alloc((arena), sizeof(T), (err)))
 #define ARENA_ARRAY(arena, T, n, err) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n), (err)))
 /* Returns TCUDB_NOMEM from the enclosing function when the pointer is NULL (err is already set). */
-#define TRY_PTR(p)                             \
-    do {                                       \
-        if ((p) == NULL) return TCUDB_NOMEM;   \
+#define TRY_PTR(p)                                                                                                     \
+    do {                                                                                                               \
+        if ((p) == NULL) return TCUDB_NOMEM;                                                                           \
     } while (0)
 
 #endif

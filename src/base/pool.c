@@ -21,7 +21,7 @@ struct Loop {
     uint64_t tasks;
     _Atomic uint64_t taken;
     atomic_bool failed;
-    uint32_t inside;    /* helpers working on it; under the lock */
+    uint32_t inside;     /* helpers working on it; under the lock */
     tcudb_status status; /* first failure; under the lock */
     Error *err;
 };

@@ -20,7 +20,7 @@ void pool_free(Pool *pool);
 uint32_t pool_workers(const Pool *pool);
 /* Blocks until every started task has ended. A PoolFn must not call pool_run. cancel may be NULL; once
  * it reads true no task is handed out and the loop ends with 57014. */
-tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const atomic_bool *cancel, Error *err)
-    MUST_CHECK;
+tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const atomic_bool *cancel,
+                      Error *err) MUST_CHECK;
 
 #endif

@@ -18,9 +18,9 @@ typedef struct SettingInfo {
 } SettingInfo;
 
 static const SettingInfo table[] = {
-#define SETTING(field, name, kind, initial, min, max, choices, help) \
+#define SETTING(field, name, kind, initial, min, max, choices, help)                                                   \
     {name, kind, offsetof(Settings, field), initial, min, max, choices, help},
-#define SETTING_STRING(field, name, initial, help) \
+#define SETTING_STRING(field, name, initial, help)                                                                     \
     {name, SETTING_TEXT, offsetof(Settings, field), 0, 0, 0, initial, help},
 #include "base/settings.def"
 #undef SETTING
@@ -104,8 +104,8 @@ static tcudb_status find(Str name, const SettingInfo **out, Error *err)
 
 static tcudb_status bad_value(const SettingInfo *info, const char *text, Error *err)
 {
-    tcudb_status status =
-        error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": \"%s\"", info->name, text);
+    tcudb_status status = error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": \"%s\"",
+                                    info->name, text);
     if (info->kind == SETTING_BOOL) error_hint(err, "Use on or off.");
     if (info->kind == SETTING_ENUM) error_hint(err, "Available values: %s.", info->choices);
     if (info->kind == SETTING_INT)

@@ -12,11 +12,11 @@ enum { SETTING_TEXT_MAX = 64 };
 
 /* One field a setting: bool, int64_t (ints, sizes in bytes, enums as index) or char[]. */
 typedef struct Settings {
-#define SETTING_FIELD_SETTING_BOOL bool
-#define SETTING_FIELD_SETTING_INT int64_t
-#define SETTING_FIELD_SETTING_SIZE int64_t
-#define SETTING_FIELD_SETTING_ENUM int64_t
-#define SETTING(field, name, kind, ...) SETTING_FIELD_##kind field;
+#define SETTING_FIELD_SETTING_BOOL       bool
+#define SETTING_FIELD_SETTING_INT        int64_t
+#define SETTING_FIELD_SETTING_SIZE       int64_t
+#define SETTING_FIELD_SETTING_ENUM       int64_t
+#define SETTING(field, name, kind, ...)  SETTING_FIELD_##kind field;
 #define SETTING_STRING(field, name, ...) char field[SETTING_TEXT_MAX];
 #include "base/settings.def"
 #undef SETTING

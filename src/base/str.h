@@ -15,7 +15,7 @@ typedef struct Str {
 } Str;
 
 #define STR_LIT(s) ((Str){(s), sizeof(s) - 1})
-#define STR_FMT "%.*s"
+#define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).len, (s).ptr
 
 static inline Str str_of(const char *text)
