@@ -53,7 +53,10 @@ typedef uint64_t Savepoint;
 Savepoint txn_savepoint(Txn *txn);
 void txn_rollback_to(Txn *txn, Savepoint savepoint);
 bool txn_has_writes(const Txn *txn);
-/* Takes the write lock now (else the first change does). */
+/* Takes the write lock now (else the first change does) and, if the transaction has changed nothing yet, moves
+ * its snapshot to the last commit: Tables obtained before are out of date (but stay readable). Call it before
+ * binding a statement that writes. Without it, a txn_delete on a table that another transaction has changed
+ * since the snapshot reports 40001; an append just joins the newer version. */
 tcudb_status txn_lock(Txn *txn, Error *err) MUST_CHECK;
 
 /* ---- definitions -------------------------------------------------------------------------- */
@@ -102,19 +105,22 @@ uint64_t table_rows(const Table *table); /* live rows */
 uint32_t table_segments(const Table *table);
 
 /* Exact facts about one column of one segment, over all its rows, deleted ones included. For text the
- * bounds are of dictionary codes in use. Floats: NaN counts as the maximum. */
+ * bounds are of dictionary codes in use, as .i64 of a Value of type int8. Floats: NaN counts as the maximum.
+ * The last group of members is set by segment_pin only. */
 typedef struct SegColumn {
     CodecId codec;
-    uint8_t word_width; /* bytes of a decoded word before conversion: 1, 2, 4, 8, 16 */
+    uint8_t word_width; /* bytes of a decoded word before conversion: 1, 2, 4, 8, 16; Num as such: 32 */
     uint8_t bits;       /* CODEC_BITPACK: width */
+    bool ascending;     /* no NULLs, and every value is greater than the one before */
     uint32_t rows;
     uint32_t nulls;
     bool has_bounds; /* false: all NULL or empty, or a Phys without bounds */
     Value min, max;
-    uint64_t base;          /* what decoding adds: word + base */
-    const uint8_t *bytes;   /* encoded blocks, resident; NULL until segment_pin */
+    uint64_t base;          /* what decoding adds: word + base, modulo the width of the type */
+    const uint8_t *bytes;   /* encoded blocks; 64 more bytes after `size` are readable (any value) */
     size_t size;
     const uint32_t *blocks; /* offset of each block in bytes[], one more than there are blocks */
+    const uint64_t *valid;  /* bit set: not NULL (NULL rows have any word); NULL pointer: no NULLs */
 } SegColumn;
 
 uint32_t segment_rows(const Table *table, uint32_t segment);
@@ -131,15 +137,16 @@ tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, con
 tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
                           const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err) MUST_CHECK;
 
-/* The dictionary of a text column at this version. Strings live as long as the Db. */
+/* The dictionary of a text column at this version; loads it at its first use. Lives as long as the Txn. */
 typedef struct DictView {
     uint64_t id;
     uint32_t count;
     const Str *values;
 } DictView;
-DictView table_dict(const Table *table, uint32_t col);
-/* Code of a text in the dictionary; false: not there. */
-bool table_dict_find(const Table *table, uint32_t col, Str text, uint32_t *code);
+tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
+/* Code of a text in the dictionary; *found false: not there. */
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code, Error *err)
+    MUST_CHECK;
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
