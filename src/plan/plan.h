@@ -2,8 +2,10 @@
  * plan.h: logical plans: trees of relational nodes over bound expressions.
  *
  * One struct, one variant part per kind. Every node lists the columns it puts out; ColIds are unique in
- * the statement, and a column that a node passes through keeps its id. Plans live in the statement's
- * arena, are rewritten by opt/ and are read-only from phys/ on. A node kind is one line in node.def.
+ * the statement, and a column that a node passes through keeps its id. FILTER, SORT, LIMIT, JOIN and APPLY
+ * may put out any subset of their inputs' columns, in any order. A join's right input is its build side.
+ * Plans live in the statement's arena, are rewritten by opt/ and are read-only from phys/ on. A node kind is
+ * one line in node.def.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -51,9 +53,9 @@ typedef enum JoinKind {
     JOIN_LEFT,
     JOIN_RIGHT,
     JOIN_FULL,
-    JOIN_SEMI, /* left rows with a match */
-    JOIN_ANTI, /* left rows without a match (NOT EXISTS) */
-    JOIN_MARK, /* left rows, plus a boolean column: whether there is a match; see join.mark */
+    JOIN_SEMI,  /* left rows with a match */
+    JOIN_ANTI,  /* left rows without a match (NOT EXISTS) */
+    JOIN_MARK,  /* left rows, plus a boolean column: whether there is a match; see join.mark */
     JOIN_SINGLE /* LEFT that reports 21000 if a left row matches more than once: scalar subqueries */
 } JoinKind;
 
@@ -81,7 +83,7 @@ typedef struct Cte {
  * files/table_func.h, which plan/ does not know. */
 typedef struct TableFuncCall {
     const struct TableFunc *func;
-    void *bound;      /* what its bind step made of the arguments; statement arena */
+    void *bound; /* what its bind step made of the arguments; statement arena */
     const char *name;
 } TableFuncCall;
 
@@ -91,8 +93,8 @@ struct Plan {
     Plan **inputs;
     uint32_t ncols; /* output */
     PlanCol *cols;
-    double rows;  /* estimate; < 0: none yet */
-    double cost;  /* estimate in seconds of one core; < 0: none yet */
+    double rows; /* estimate; < 0: none yet */
+    double cost; /* estimate in seconds of one core; < 0: none yet */
     union {
         struct { /* SCAN: live rows of a table */
             const Table *table;
@@ -122,8 +124,10 @@ struct Plan {
             JoinKind kind;
             Expr **conds; /* conjuncts; none: cross product */
             uint32_t nconds;
-            PlanCol mark;   /* MARK: the boolean column */
-            bool mark_null; /* MARK: NULL instead of false where a comparison was NULL (IN) */
+            PlanCol mark;            /* MARK: the boolean column */
+            bool mark_null;          /* MARK: NULL instead of false where a comparison was NULL (IN) */
+            struct SemiSource *semi; /* bitmaps it fills from its right (build) side; opt/ fills it */
+            uint32_t nsemi;
         } join;
         struct { /* APPLY: the right side is evaluated per left row; its free columns are the left's */
             ApplyKind kind;
@@ -180,12 +184,18 @@ struct Plan {
 
 enum { ROWID_COLUMN = UINT32_MAX };
 
-/* A bitmap over a key column's domain that a join's build side fills before the scan starts: rows whose
- * key is outside cannot match. opt/ pairs them; exec fills and tests them. */
+/* A bitmap over a key column's domain that a join's build (right) side fills before its left side starts:
+ * left rows whose key is outside cannot match. opt/ pairs them; exec fills and tests them. It is only a
+ * hint: a scan may ignore a bitmap (too large a domain), the join checks all the same. */
 typedef struct SemiFilter {
     uint32_t id; /* the same number in the join that fills it */
     ColId col;   /* the scan's column */
 } SemiFilter;
+
+typedef struct SemiSource {
+    uint32_t id;
+    ColId key; /* a column of the join's right input */
+} SemiSource;
 
 /* ---- building and walking ------------------------------------------------------------------- */
 
@@ -204,5 +214,17 @@ tcudb_status plan_copy(Arena *arena, const Plan *plan, ColId *next_col, Plan **o
 tcudb_status plan_print(const Plan *plan, Buf *buf, Error *err) MUST_CHECK;
 /* Every invariant above; XX000 naming node and fault. */
 tcudb_status plan_verify(const Plan *plan, Error *err) MUST_CHECK;
+/* Names for printing expressions: every column that the plan or a CTE below it defines. */
+typedef struct PlanNames PlanNames;
+tcudb_status plan_names(Mem *mem, const Plan *plan, PlanNames **out, Error *err) MUST_CHECK;
+void plan_names_free(PlanNames *names);
+const char *plan_name(void *names, ColId id); /* a ColName of expr.h; ctx: the PlanNames */
+const char *plan_kind_name(PlanKind kind);
+const char *plan_join_name(JoinKind kind);
+const char *plan_apply_name(ApplyKind kind);
+/* The distinct CTEs that the plan scans, those they scan themselves first. Appends to *list. */
+tcudb_status plan_ctes(Arena *arena, const Plan *plan, Cte ***list, uint32_t *n, Error *err) MUST_CHECK;
+/* One more than the largest ColId in the plan and its CTEs. */
+ColId plan_col_end(const Plan *plan);
 
 #endif

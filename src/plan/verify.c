@@ -1,0 +1,329 @@
+/*
+ * verify.c: the invariants of plan.h, checked.
+ *
+ * Run after every rule in builds with assertions, so it names the node and the fault; the rule is known
+ * to the caller. Checked per node: number of inputs; output columns (which ones, in which order, of
+ * which types, as the kind demands); every expression: its own types (expr_verify), and that each column
+ * in it is in scope with the type it claims. In scope are the inputs' outputs and, inside the right side
+ * of an APPLY, the outer columns. Cost: columns are looked up linearly, so nodes x columns.
+ */
+#include "plan/plan_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* The outputs visible in an expression: of one or two plans, then of the enclosing applies' left sides. */
+typedef struct Scope {
+    const Plan *plans[2];
+    const struct Scope *outer;
+} Scope;
+
+typedef struct Verifier {
+    const Plan *node; /* being checked, for messages */
+    const Scope *scope;
+    const Expr *culprit;
+    Error *err;
+} Verifier;
+
+static tcudb_status fault(const Verifier *v, const char *format, ...) PRINTF_LIKE(2, 3);
+static tcudb_status fault(const Verifier *v, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return error_set(v->err, SQLSTATE_INTERNAL_ERROR, "plan: %s: %s", plan_kind_name(v->node->kind), text);
+}
+
+static const PlanCol *in_scope(const Scope *scope, ColId id)
+{
+    for (; scope != NULL; scope = scope->outer) {
+        for (int i = 0; i < 2; i++) {
+            const PlanCol *col = scope->plans[i] == NULL ? NULL : plan_find_col(scope->plans[i], id);
+            if (col != NULL) return col;
+        }
+    }
+    return NULL;
+}
+
+static bool column_ok(void *ctx, const Expr *e)
+{
+    Verifier *v = ctx;
+    if (e->kind != EXPR_COL) return true;
+    const PlanCol *col = in_scope(v->scope, e->col);
+    if (col != NULL && type_equal(col->type, e->type)) return true;
+    v->culprit = e;
+    return false;
+}
+
+static tcudb_status check_expr(Verifier *v, const Expr *e)
+{
+    if (e == NULL) return fault(v, "missing expression");
+    TRY(expr_verify(e, v->err));
+    if (expr_walk(e, column_ok, v)) return TCUDB_OK;
+    assert(v->culprit != NULL);
+    bool known = in_scope(v->scope, v->culprit->col) != NULL;
+    return fault(v, "column #%u %s", (unsigned)v->culprit->col, known ? "has another type" : "is not in scope");
+}
+
+static tcudb_status check_conds(Verifier *v, Expr *const *conds, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        TRY(check_expr(v, conds[i]));
+        if (conds[i]->type.id != TYPE_BOOL) return fault(v, "condition %u is not boolean", (unsigned)i);
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_col(Verifier *v, const PlanCol *col, const PlanCol *want)
+{
+    if (want == NULL) return fault(v, "output column %s#%u comes from nowhere", col->name, (unsigned)col->id);
+    if (!type_equal(col->type, want->type))
+        return fault(v, "output column %s#%u has another type than its source", col->name, (unsigned)col->id);
+    return TCUDB_OK;
+}
+
+static tcudb_status check_unique(Verifier *v)
+{
+    const Plan *plan = v->node;
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        if (plan->cols[i].id == 0 || plan->cols[i].name == NULL)
+            return fault(v, "output column %u has no id or name", i);
+        for (uint32_t k = 0; k < i; k++)
+            if (plan->cols[k].id == plan->cols[i].id)
+                return fault(v, "output column #%u twice", (unsigned)plan->cols[i].id);
+    }
+    return TCUDB_OK;
+}
+
+/* Outputs are a subset of the inputs' and `extra`. */
+static tcudb_status check_subset(Verifier *v, const PlanCol *extra, bool left_only)
+{
+    const Plan *plan = v->node;
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        const PlanCol *col = &plan->cols[i];
+        const PlanCol *want = NULL;
+        for (uint32_t k = 0; k < plan->ninputs && want == NULL && !(left_only && k > 0); k++)
+            want = plan_find_col(plan->inputs[k], col->id);
+        if (want == NULL && extra != NULL && extra->id == col->id) want = extra;
+        TRY(check_col(v, col, want));
+    }
+    return TCUDB_OK;
+}
+
+/* The i-th output is the i-th of what the node defines. */
+static tcudb_status check_defined(Verifier *v, uint32_t i, const PlanCol *defined, Type type)
+{
+    if (i >= v->node->ncols || v->node->cols[i].id != defined->id)
+        return fault(v, "output column %u is not %s#%u", (unsigned)i, defined->name, (unsigned)defined->id);
+    if (!type_equal(defined->type, v->node->cols[i].type) || !type_equal(defined->type, type))
+        return fault(v, "%s#%u has another type than its expression", defined->name, (unsigned)defined->id);
+    return TCUDB_OK;
+}
+
+static tcudb_status check_scan(Verifier *v)
+{
+    const Plan *plan = v->node;
+    const TableDef *def = plan->scan.table == NULL ? NULL : table_def(plan->scan.table);
+    if (def == NULL) return fault(v, "no table");
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        uint32_t col = plan->scan.columns[i];
+        Type type = col == ROWID_COLUMN ? TYPE(TYPE_INT8) : TYPE(TYPE_NONE);
+        if (col != ROWID_COLUMN && col >= def->ncols) return fault(v, "no column %u", (unsigned)col);
+        if (col != ROWID_COLUMN) type = def->cols[col].type;
+        if (!type_equal(type, plan->cols[i].type)) return fault(v, "column %u has another type", (unsigned)i);
+    }
+    for (uint32_t i = 0; i < plan->scan.nsemi; i++)
+        if (plan_find_col(plan, plan->scan.semi[i].col) == NULL) return fault(v, "a bitmap tests no output column");
+    return check_conds(v, plan->scan.filters, plan->scan.nfilters);
+}
+
+static tcudb_status check_values(Verifier *v)
+{
+    const Plan *plan = v->node;
+    for (uint64_t i = 0; i < plan->values.nrows * plan->ncols; i++) {
+        const Expr *e = plan->values.rows_exprs[i];
+        TRY(check_expr(v, e));
+        if (!type_equal(e->type, plan->cols[i % plan->ncols].type)) return fault(v, "a value has another type");
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_project(Verifier *v)
+{
+    const Plan *plan = v->node;
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        const NamedExpr *e = &plan->project.exprs[i];
+        TRY(check_expr(v, e->expr));
+        TRY(check_defined(v, i, &e->col, e->expr->type));
+        bool passes = plan_find_col(plan->inputs[0], e->col.id) != NULL;
+        if (passes && !(e->expr->kind == EXPR_COL && e->expr->col == e->col.id))
+            return fault(v, "%s#%u is redefined", e->col.name, (unsigned)e->col.id);
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_join(Verifier *v)
+{
+    const Plan *plan = v->node;
+    JoinKind kind = plan->join.kind;
+    if ((unsigned)kind > JOIN_SINGLE) return fault(v, "unknown kind");
+    if ((kind == JOIN_MARK) != (plan->join.mark.id != 0)) return fault(v, "mark column and kind disagree");
+    if (kind == JOIN_MARK && plan->join.mark.type.id != TYPE_BOOL) return fault(v, "the mark is not boolean");
+    for (uint32_t i = 0; i < plan->join.nsemi; i++)
+        if (plan_find_col(plan->inputs[1], plan->join.semi[i].key) == NULL)
+            return fault(v, "a bitmap's key is not in the right input");
+    TRY(check_conds(v, plan->join.conds, plan->join.nconds));
+    bool left_only = kind == JOIN_SEMI || kind == JOIN_ANTI || kind == JOIN_MARK;
+    return check_subset(v, kind == JOIN_MARK ? &plan->join.mark : NULL, left_only);
+}
+
+static tcudb_status check_apply(Verifier *v)
+{
+    const Plan *plan = v->node;
+    const PlanCol *result = &plan->apply.result;
+    ApplyKind kind = plan->apply.kind;
+    bool lateral = kind == APPLY_CROSS || kind == APPLY_LEFT;
+    bool tests = kind == APPLY_ANY || kind == APPLY_ALL;
+    if ((unsigned)kind > APPLY_LEFT) return fault(v, "unknown kind");
+    if (lateral != (result->id == 0)) return fault(v, "result column and kind disagree");
+    if (kind == APPLY_SCALAR) {
+        if (plan->inputs[1]->ncols < 1) return fault(v, "the right side has no column");
+        if (!type_equal(plan->inputs[1]->cols[0].type, result->type)) return fault(v, "result of another type");
+    } else if (!lateral && result->type.id != TYPE_BOOL) {
+        return fault(v, "the result is not boolean");
+    }
+    if (tests) TRY(check_conds(v, (Expr *const *)&plan->apply.test, 1));
+    for (uint32_t i = 0; i < plan->inputs[1]->ncols; i++)
+        if (plan_find_col(plan->inputs[0], plan->inputs[1]->cols[i].id) != NULL)
+            return fault(v, "column #%u is an output of both sides", (unsigned)plan->inputs[1]->cols[i].id);
+    return check_subset(v, lateral ? NULL : result, !lateral);
+}
+
+static tcudb_status check_agg(Verifier *v)
+{
+    const Plan *plan = v->node;
+    if (plan->ncols != plan->agg.ngroups + plan->agg.naggs) return fault(v, "wrong number of columns");
+    for (uint32_t i = 0; i < plan->agg.ngroups; i++) {
+        TRY(check_expr(v, plan->agg.groups[i].expr));
+        TRY(check_defined(v, i, &plan->agg.groups[i].col, plan->agg.groups[i].expr->type));
+    }
+    for (uint32_t i = 0; i < plan->agg.naggs; i++) {
+        const AggCall *agg = &plan->agg.aggs[i];
+        if ((unsigned)agg->kind >= AGG_KINDS || agg->nargs > 2) return fault(v, "unknown aggregate");
+        if ((agg->kind == AGG_COUNT_STAR) != (agg->nargs == 0)) return fault(v, "wrong number of arguments");
+        for (uint32_t k = 0; k < agg->nargs; k++) TRY(check_expr(v, agg->args[k]));
+        if (agg->filter != NULL) TRY(check_conds(v, &agg->filter, 1));
+        TRY(check_defined(v, plan->agg.ngroups + i, &agg->col, agg->col.type));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_limits(Verifier *v, const Expr *limit, const Expr *offset)
+{
+    if (limit != NULL) TRY(check_expr(v, limit));
+    return offset == NULL ? TCUDB_OK : check_expr(v, offset);
+}
+
+static tcudb_status check_sort(Verifier *v)
+{
+    const Plan *plan = v->node;
+    for (uint32_t i = 0; i < plan->sort.nkeys; i++) TRY(check_expr(v, plan->sort.keys[i].expr));
+    TRY(check_limits(v, plan->sort.limit, plan->sort.offset));
+    return check_subset(v, NULL, false);
+}
+
+/* Outputs correspond to another plan's by position. */
+static tcudb_status check_positional(Verifier *v, const Plan *source)
+{
+    const Plan *plan = v->node;
+    if (source->ncols != plan->ncols) return fault(v, "another number of columns than its input");
+    for (uint32_t i = 0; i < plan->ncols; i++)
+        if (!type_equal(source->cols[i].type, plan->cols[i].type))
+            return fault(v, "column %u has another type than its input's", (unsigned)i);
+    return TCUDB_OK;
+}
+
+static tcudb_status check_distinct(Verifier *v)
+{
+    TRY(check_positional(v, v->node->inputs[0]));
+    return check_subset(v, NULL, false);
+}
+
+static tcudb_status check_set_op(Verifier *v)
+{
+    TRY(check_positional(v, v->node->inputs[0]));
+    return check_positional(v, v->node->inputs[1]);
+}
+
+static tcudb_status check_cte_scan(Verifier *v)
+{
+    const Cte *cte = v->node->cte_scan.cte;
+    if (cte == NULL || cte->plan == NULL) return fault(v, "no CTE");
+    return check_positional(v, cte->plan);
+}
+
+static tcudb_status check_part(Verifier *v)
+{
+    const Plan *plan = v->node;
+    switch (plan->kind) {
+    case PLAN_SCAN: return check_scan(v);
+    case PLAN_VALUES: return check_values(v);
+    case PLAN_FILTER: TRY(check_conds(v, plan->filter.conds, plan->filter.nconds)); return check_subset(v, NULL, false);
+    case PLAN_PROJECT: return check_project(v);
+    case PLAN_JOIN: return check_join(v);
+    case PLAN_APPLY: return check_apply(v);
+    case PLAN_AGGREGATE: return check_agg(v);
+    case PLAN_DISTINCT: return check_distinct(v);
+    case PLAN_SORT: return check_sort(v);
+    case PLAN_LIMIT: TRY(check_limits(v, plan->limit.limit, plan->limit.offset)); return check_subset(v, NULL, false);
+    case PLAN_SET_OP: return check_set_op(v);
+    case PLAN_RECURSIVE: return check_set_op(v);
+    case PLAN_CTE_SCAN: return check_cte_scan(v);
+    default: return TCUDB_OK;
+    }
+}
+
+static uint32_t wanted_inputs(PlanKind kind)
+{
+    switch (kind) {
+    case PLAN_SCAN:
+    case PLAN_FUNC_SCAN:
+    case PLAN_VALUES:
+    case PLAN_CTE_SCAN:
+    case PLAN_WORK_SCAN: return 0;
+    case PLAN_JOIN:
+    case PLAN_APPLY:
+    case PLAN_SET_OP:
+    case PLAN_RECURSIVE: return 2;
+    default: return 1;
+    }
+}
+
+static tcudb_status verify_node(const Plan *plan, const Scope *outer, Error *err)
+{
+    Verifier v = {.node = plan, .err = err};
+    if ((unsigned)plan->kind >= PLAN_KINDS) return error_set(err, SQLSTATE_INTERNAL_ERROR, "plan: unknown node kind");
+    if (plan->kind != PLAN_CONTRACT && plan->ninputs != wanted_inputs(plan->kind))
+        return fault(&v, "wrong number of inputs");
+    for (uint32_t i = 0; i < plan->ninputs; i++)
+        if (plan->inputs[i] == NULL) return fault(&v, "an input is missing");
+    Scope scope = {.outer = outer};
+    bool leaf_filters = plan->kind == PLAN_SCAN; /* a scan's filters see its own outputs */
+    for (uint32_t i = 0; i < plan->ninputs && i < 2; i++) scope.plans[i] = plan->inputs[i];
+    if (leaf_filters) scope.plans[0] = plan;
+    v.scope = &scope;
+    TRY(check_unique(&v));
+    TRY(check_part(&v));
+    Scope apply = {.plans = {plan->ninputs == 0 ? NULL : plan->inputs[0]}, .outer = outer};
+    for (uint32_t i = 0; i < plan->ninputs; i++)
+        TRY(verify_node(plan->inputs[i], plan->kind == PLAN_APPLY && i == 1 ? &apply : outer, err));
+    return TCUDB_OK;
+}
+
+tcudb_status plan_verify(const Plan *plan, Error *err)
+{
+    assert(plan != NULL);
+    return verify_node(plan, NULL, err);
+}
