@@ -1,0 +1,104 @@
+/*
+ * kernels.h: exact matrix kernels for the CPU: 8-bit limb products, 1-bit products, sparse rows.
+ *
+ * All of them compute exact integers; the caller proves beforehand (tensor/exact.h) that the result type
+ * holds every sum. Operands are laid out once, when they are filled, in the order the inner loops read
+ * them: there is no packing pass. Kernels touch only their arguments: any number of threads may run them
+ * on the same operands. The instruction set is an argument, so that tests can try each.
+ */
+#ifndef TENSOR_KERNELS_H
+#define TENSOR_KERNELS_H
+
+#include "base/bits.h"
+#include "base/mem.h"
+
+typedef enum KernelIsa { ISA_SCALAR, ISA_AVX2, ISA_AVX512, ISA_COUNT } KernelIsa;
+/* The best that this machine has; AVX512 means F, BW, VNNI and VPOPCNTDQ. */
+KernelIsa kernels_best_isa(void);
+const char *kernels_isa_name(KernelIsa isa);
+
+/* ---- 8-bit limbs ---------------------------------------------------------------------------- */
+
+/* A panel is LIMB_ROWS_A (left) or LIMB_ROWS_B (right) rows; within it four consecutive k of a row lie
+ * together: byte (row, k) of a panel is at ((k / 4) * rows + row) * 4 + k % 4. */
+enum { LIMB_ROWS_A = 8, LIMB_ROWS_B = 48, LIMB_CHUNK = 65536 };
+
+/* A matrix of rows x k unsigned values below 256^limbs, one plane a limb, least significant first. */
+typedef struct LimbMatrix {
+    Mem *mem;
+    uint32_t rows;       /* as asked for */
+    uint32_t panel_rows; /* LIMB_ROWS_A or LIMB_ROWS_B */
+    uint32_t panels;
+    uint32_t k;  /* as asked for */
+    uint32_t k4; /* ceil(k / 4) */
+    uint32_t limbs;
+    bool biased;       /* left operands store byte ^ 0x80, see limbs.c */
+    uint8_t *planes;   /* limbs x panels x k4 x panel_rows x 4 */
+    int64_t *row_sums; /* right operands: limbs x panels x panel_rows, sums of each row's bytes */
+} LimbMatrix;
+
+/* All cells zero. left: the A operand. Charged to mem; free with limb_free. */
+tcudb_status limb_new(Mem *mem, uint32_t rows, uint32_t k, uint32_t limbs, bool left, LimbMatrix *out,
+                      Error *err) MUST_CHECK;
+void limb_free(LimbMatrix *matrix);
+size_t limb_bytes(uint32_t rows, uint32_t k, uint32_t limbs, bool left);
+/* Sets a cell. Different cells may be set by different threads at once. */
+void limb_set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value);
+/* After the last limb_set of a right operand: sums the rows of one panel. */
+void limb_finish_panel(LimbMatrix *matrix, uint32_t panel);
+
+/* out[i * stride + j] = sum over k of A[row_a + i][k] * B[row_b + j][k] for the rows of one A panel and one B
+ * panel, padding rows included. Exact while sums fit int64 (limb_multiply) or int128 (limb_multiply_wide). */
+void limb_multiply(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
+                   int64_t *out, size_t stride);
+void limb_multiply_wide(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
+                        int128 *out, size_t stride);
+
+/* ---- bits ----------------------------------------------------------------------------------- */
+
+enum { BIT_TILE = 4, BIT_LINE = 512 }; /* rows of a tile; bits of a vector register: rows are padded to it */
+
+typedef struct BitMatrix {
+    Mem *mem;
+    uint32_t rows;   /* as asked for */
+    uint32_t padded; /* rounded up to BIT_TILE */
+    uint64_t k;
+    size_t words; /* 64-bit words a row, a multiple of 8 */
+    uint64_t *bits;
+} BitMatrix;
+
+tcudb_status bitmat_new(Mem *mem, uint32_t rows, uint64_t k, BitMatrix *out, Error *err) MUST_CHECK;
+void bitmat_free(BitMatrix *matrix);
+static inline void bitmat_set(BitMatrix *matrix, uint32_t row, uint64_t k)
+{
+    bit_set(matrix->bits + row * matrix->words, k);
+}
+/* out[i * stride + j] = number of k set in both rows, for BIT_TILE x BIT_TILE rows from (row_a, row_b). */
+void bitmat_multiply(KernelIsa isa, const BitMatrix *a, uint32_t row_a, const BitMatrix *b, uint32_t row_b,
+                     int64_t *out, size_t stride);
+
+/* ---- sparse --------------------------------------------------------------------------------- */
+
+/* Rows of (column, value) pairs; a column occurs at most once a row. values NULL: all ones. */
+typedef struct SparseMatrix {
+    uint32_t rows;
+    uint32_t columns;
+    const uint64_t *starts; /* rows + 1 */
+    const uint32_t *ids;
+    const int64_t *values;
+} SparseMatrix;
+
+/* The accumulator of one output row, b->columns wide; sums and counts zero at the start. */
+typedef struct SparseRow {
+    int64_t *sums;
+    uint32_t *counts;  /* products that met in each column: its first-touch mark */
+    uint32_t *touched; /* distinct columns in order of first touch; room for columns + 1 */
+    uint32_t ntouched;
+} SparseRow;
+
+/* Adds row `row` of A x B (Gustavson). The caller zeroes what was touched. */
+void sparse_row_multiply(const SparseMatrix *a, uint32_t row, const SparseMatrix *b, SparseRow *out);
+/* Products that the whole multiplication makes: the exact cost of the sparse form. */
+uint64_t sparse_products(const SparseMatrix *a, const SparseMatrix *b);
+
+#endif

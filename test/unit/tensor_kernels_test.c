@@ -1,0 +1,188 @@
+/*
+ * The matrix kernels against plain 128-bit loops, for every instruction set this machine has: shapes around
+ * panel and chunk edges, extreme bytes, several limbs.
+ */
+#include "tensor/kernels.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+/* kind 0: random, 1: all maximal, 2: mostly zero. */
+static uint64_t cell(int kind, uint32_t limbs)
+{
+    uint64_t mask = limbs == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * limbs)) - 1;
+    if (kind == 1) return mask;
+    if (kind == 2 && next_random() % 16 != 0) return 0;
+    return next_random() & mask;
+}
+
+static uint64_t *fill(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t limbs, bool left, int kind)
+{
+    Error err;
+    uint64_t *values = malloc(sizeof *values * rows * k);
+    assert_int_equal(limb_new(NULL, rows, k, limbs, left, matrix, &err), TCUDB_OK);
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t t = 0; t < k; t++) limb_set(matrix, i, t, values[i * k + t] = cell(kind, limbs));
+    for (uint32_t panel = 0; !left && panel < matrix->panels; panel++) limb_finish_panel(matrix, panel);
+    return values;
+}
+
+static void check_tile(KernelIsa isa, const LimbMatrix *left, uint32_t pa, const uint64_t *a, const LimbMatrix *right,
+                       uint32_t pb, const uint64_t *b)
+{
+    static int128 wide[LIMB_ROWS_A * LIMB_ROWS_B];
+    static int64_t narrow[LIMB_ROWS_A * LIMB_ROWS_B];
+    uint32_t k = left->k;
+    limb_multiply_wide(isa, left, pa, right, pb, wide, LIMB_ROWS_B);
+    limb_multiply(isa, left, pa, right, pb, narrow, LIMB_ROWS_B);
+    for (uint32_t i = pa * LIMB_ROWS_A; i < left->rows && i < (pa + 1) * LIMB_ROWS_A; i++) {
+        for (uint32_t j = pb * LIMB_ROWS_B; j < right->rows && j < (pb + 1) * LIMB_ROWS_B; j++) {
+            uint128 sum = 0;
+            for (uint32_t t = 0; t < k; t++) sum += (uint128)a[i * k + t] * b[j * k + t];
+            uint32_t at = i % LIMB_ROWS_A * LIMB_ROWS_B + j % LIMB_ROWS_B;
+            assert_true((uint128)wide[at] == sum);
+            if (sum <= INT64_MAX) assert_true(narrow[at] == (int64_t)sum);
+        }
+    }
+}
+
+static void check_limbs(uint32_t m, uint32_t n, uint32_t k, uint32_t limbs_a, uint32_t limbs_b, int kind)
+{
+    LimbMatrix left, right;
+    uint64_t *a = fill(&left, m, k, limbs_a, true, kind), *b = fill(&right, n, k, limbs_b, false, kind);
+    for (int isa = 0; isa <= (int)kernels_best_isa(); isa++)
+        for (uint32_t pa = 0; pa < left.panels; pa++)
+            for (uint32_t pb = 0; pb < right.panels; pb++) check_tile(isa, &left, pa, a, &right, pb, b);
+    limb_free(&left);
+    limb_free(&right);
+    free(a);
+    free(b);
+}
+
+static void limb_products_are_exact(void **state)
+{
+    (void)state;
+    const uint32_t shapes[][3] = {{1, 1, 1}, {7, 47, 3}, {8, 48, 4}, {9, 49, 5}, {17, 97, 255}, {16, 48, 257}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (int kind = 0; kind < 3; kind++)
+            for (uint32_t la = 1; la <= 4; la += 3)
+                for (uint32_t lb = 1; lb <= 3; lb++)
+                    check_limbs(shapes[s][0], shapes[s][1], shapes[s][2], la, lb, kind);
+}
+
+/* One chunk holds exactly 65536 products of the largest magnitude, and the next starts a new sum. */
+static void long_sums_are_cut_into_chunks(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        check_limbs(8, 2, LIMB_CHUNK, 1, 1, kind);
+        check_limbs(2, 3, LIMB_CHUNK + 1, 1, 1, kind);
+        check_limbs(1, 1, 2 * LIMB_CHUNK + 5, 2, 1, kind);
+    }
+}
+
+static void fill_bits(BitMatrix *matrix, uint32_t rows, uint32_t k)
+{
+    Error err;
+    assert_int_equal(bitmat_new(NULL, rows, k, matrix, &err), TCUDB_OK);
+    for (uint32_t i = 0; i < rows; i++)
+        for (uint32_t t = 0; t < k; t++)
+            if (next_random() & 1) bitmat_set(matrix, i, t);
+}
+
+static int64_t common_bits(const BitMatrix *a, uint32_t i, const BitMatrix *b, uint32_t j)
+{
+    int64_t sum = 0;
+    for (uint32_t t = 0; t < a->k; t++) sum += bit_get(a->bits + i * a->words, t) && bit_get(b->bits + j * b->words, t);
+    return sum;
+}
+
+static void bit_products_count_common_bits(void **state)
+{
+    (void)state;
+    const uint32_t shapes[][3] = {{1, 1, 1}, {4, 4, 512}, {5, 3, 513}, {9, 6, 2000}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        BitMatrix a, b;
+        fill_bits(&a, shapes[s][0], shapes[s][2]);
+        fill_bits(&b, shapes[s][1], shapes[s][2]);
+        for (int isa = 0; isa <= (int)kernels_best_isa(); isa++) {
+            for (uint32_t i = 0; i < a.rows; i++) {
+                for (uint32_t j = 0; j < b.rows; j++) {
+                    int64_t out[BIT_TILE * BIT_TILE];
+                    bitmat_multiply(isa, &a, i / BIT_TILE * BIT_TILE, &b, j / BIT_TILE * BIT_TILE, out, BIT_TILE);
+                    assert_int_equal(out[i % BIT_TILE * BIT_TILE + j % BIT_TILE], common_bits(&a, i, &b, j));
+                }
+            }
+        }
+        bitmat_free(&a);
+        bitmat_free(&b);
+    }
+}
+
+enum { M = 20, K = 30, N = 25 };
+
+static uint64_t fill_sparse(uint32_t rows, uint32_t columns, uint64_t *starts, uint32_t *ids, int64_t *values,
+                            int64_t *dense)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        starts[i] = n;
+        for (uint32_t t = 0; t < columns; t++) {
+            if (next_random() % 3 != 0) continue;
+            ids[n] = t;
+            values[n++] = dense[i * columns + t] = (int64_t)(next_random() % 2001) - 1000;
+        }
+    }
+    return starts[rows] = n;
+}
+
+static void sparse_rows_match_dense_ones(void **state)
+{
+    (void)state;
+    static int64_t dense_a[M * K], dense_b[K * N], values_a[M * K], values_b[K * N];
+    static uint64_t starts_a[M + 1], starts_b[K + 1];
+    static uint32_t ids_a[M * K], ids_b[K * N];
+    fill_sparse(M, K, starts_a, ids_a, values_a, dense_a);
+    fill_sparse(K, N, starts_b, ids_b, values_b, dense_b);
+    SparseMatrix a = {M, K, starts_a, ids_a, values_a}, b = {K, N, starts_b, ids_b, values_b};
+    uint64_t products = 0;
+    for (uint32_t i = 0; i < M; i++) {
+        int64_t sums[N] = {0};
+        uint32_t counts[N] = {0}, touched[N + 1], seen = 0;
+        SparseRow row = {sums, counts, touched, 0};
+        sparse_row_multiply(&a, i, &b, &row);
+        for (int j = 0; j < N; j++) {
+            int64_t sum = 0;
+            for (int t = 0; t < K; t++) sum += dense_a[i * K + (uint32_t)t] * dense_b[t * N + j];
+            assert_int_equal(sums[j], sum);
+            seen += counts[j] > 0;
+            products += counts[j];
+        }
+        assert_int_equal(row.ntouched, seen);
+    }
+    assert_int_equal(sparse_products(&a, &b), products);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limb_products_are_exact),
+        cmocka_unit_test(long_sums_are_cut_into_chunks),
+        cmocka_unit_test(bit_products_count_common_bits),
+        cmocka_unit_test(sparse_rows_match_dense_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
