@@ -21,8 +21,8 @@ tcudb_status eval_compile(Arena *arena, const Expr *e, const ColId *layout, uint
 /* ctx->arena holds results of a batch; the caller resets it between batches. */
 tcudb_status eval_state_new(Arena *arena, const Evaluator *e, EvalState **out, Error *err) MUST_CHECK;
 /* Evaluates at the batch's live rows. out may share memory with the batch (a bare column). */
-tcudb_status eval_run(const Evaluator *e, EvalState *state, EvalCtx *ctx, const Batch *batch, Vector *out, Error *err)
-    MUST_CHECK;
+tcudb_status eval_run(const Evaluator *e, EvalState *state, EvalCtx *ctx, const Batch *batch, Vector *out,
+                      Error *err) MUST_CHECK;
 /* Evaluates a predicate and writes the rows where it is true to sel_out (room for BATCH_ROWS). */
 tcudb_status eval_filter(const Evaluator *e, EvalState *state, EvalCtx *ctx, const Batch *batch, uint16_t *sel_out,
                          uint32_t *n_out, Error *err) MUST_CHECK;

@@ -13,11 +13,11 @@
 typedef uint32_t ColId; /* 0: none */
 
 typedef enum ExprKind {
-    EXPR_CONST,    /* value */
-    EXPR_COL,      /* col: a column of the node's input, or of an outer plan (see Apply in plan.h) */
-    EXPR_PARAM,    /* param: $1 is 0; value comes from the execution's parameter list */
-    EXPR_FUNC,     /* func over args; args already cast */
-    EXPR_AND,      /* n-ary, three-valued, evaluated left to right, stops early per row */
+    EXPR_CONST, /* value */
+    EXPR_COL,   /* col: a column of the node's input, or of an outer plan (see Apply in plan.h) */
+    EXPR_PARAM, /* param: $1 is 0; value comes from the execution's parameter list */
+    EXPR_FUNC,  /* func over args; args already cast */
+    EXPR_AND,   /* n-ary, three-valued, evaluated left to right, stops early per row */
     EXPR_OR,
     EXPR_CASE,     /* args: when1, then1, ..., else (always there; a NULL constant if SQL has none) */
     EXPR_COALESCE, /* args evaluated only where the earlier ones are NULL */
@@ -45,16 +45,16 @@ struct Expr {
 /* Constructors: in the arena; NULL and *err set when out of memory. */
 Expr *expr_const(Arena *arena, const Value *value, int position, Error *err) MUST_CHECK;
 Expr *expr_col(Arena *arena, ColId col, Type type, int position, Error *err) MUST_CHECK;
-Expr *expr_node(Arena *arena, ExprKind kind, Type type, Expr **args, uint32_t nargs, int position, Error *err)
-    MUST_CHECK; /* args are copied */
-Expr *expr_func(Arena *arena, const Func *func, Type type, Expr **args, uint32_t nargs, int position, Error *err)
-    MUST_CHECK;
+Expr *expr_node(Arena *arena, ExprKind kind, Type type, Expr **args, uint32_t nargs, int position,
+                Error *err) MUST_CHECK; /* args are copied */
+Expr *expr_func(Arena *arena, const Func *func, Type type, Expr **args, uint32_t nargs, int position,
+                Error *err) MUST_CHECK;
 /* Resolves an operator or function by name, casts the arguments implicitly, builds the call. */
 tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **args, uint32_t nargs, int position,
                        Expr **out, Error *err) MUST_CHECK;
 /* Wraps e in a cast to `to` if its type differs; constants (unknown literals first) are cast at once. */
-tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out, Error *err)
-    MUST_CHECK;
+tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out,
+                       Error *err) MUST_CHECK;
 
 bool expr_equal(const Expr *a, const Expr *b);
 /* Calls fn on e and everything below it, parents first; stops when fn returns false. */
