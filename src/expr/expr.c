@@ -59,7 +59,7 @@ tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **arg
     if (nargs > FUNC_MAX_ARGS)
         return error_at(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, position,
                         "cannot pass more than %d arguments to a function", FUNC_MAX_ARGS);
-    Type types[FUNC_MAX_ARGS];
+    Type types[FUNC_MAX_ARGS] = {0};
     for (uint32_t i = 0; i < nargs; i++) types[i] = args[i]->type;
     FuncCall call;
     TRY(func_resolve(kind, str_of(name), types, nargs, position, &call, err));

@@ -1,0 +1,85 @@
+/*
+ * opt.c: runs the rules.
+ *
+ * Rules run once each, in the order of rule.def, over every CTE of the statement and then over the
+ * statement itself. After a rule that changed a plan, builds with assertions verify it, and EXPLAIN
+ * (STAGES) is told. A plan is good for the snapshot it was made in: rules rest on exact statistics.
+ */
+#include "opt/opt_int.h"
+
+#include <assert.h>
+
+enum { MAX_DEPTH = 6000 }; /* rules recurse; bind/ already refuses deeper nesting */
+
+typedef struct RuleEntry {
+    const char *name;
+    OptRule run;
+} RuleEntry;
+
+static const RuleEntry rules[] = {
+#define RULE(name, fn) {name, fn},
+#include "opt/rule.def"
+#undef RULE
+};
+
+static tcudb_status check_depth(const Plan *plan, uint32_t depth, Error *err)
+{
+    if (depth > MAX_DEPTH) return error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
+    for (uint32_t i = 0; i < plan->ninputs; i++) TRY(check_depth(plan->inputs[i], depth + 1, err));
+    return TCUDB_OK;
+}
+
+static tcudb_status verify(Opt *opt, const char *rule, Plan *plan, Error *err)
+{
+#ifndef NDEBUG
+    ColId *outer = NULL;
+    uint32_t n = 0;
+    TRY(plan_free_cols(opt->arena, plan, &outer, &n, err));
+    if (n > 0 && plan != opt->statement) return TCUDB_OK; /* a CTE of a correlated subquery */
+    tcudb_status status = plan_verify(plan, err);
+    if (status != TCUDB_OK && err != NULL) error_detail(err, "After rule \"%s\".", rule);
+    return status;
+#else
+    (void)opt, (void)rule, (void)plan, (void)err;
+    return TCUDB_OK;
+#endif
+}
+
+static tcudb_status run_rule_on(Opt *opt, const RuleEntry *rule, Plan **root, bool *any, Error *err)
+{
+    opt->changed = false;
+    TRY(rule->run(opt, root, err));
+    if (!opt->changed) return TCUDB_OK;
+    *any = true;
+    return verify(opt, rule->name, *root, err);
+}
+
+static tcudb_status run_rule(Opt *opt, const RuleEntry *rule, bool *any, Error *err)
+{
+    Cte **ctes = NULL;
+    uint32_t n = 0;
+    TRY(plan_ctes(opt->arena, opt->statement, &ctes, &n, err));
+    for (uint32_t i = 0; i < n; i++) TRY(run_rule_on(opt, rule, &ctes[i]->plan, any, err));
+    return run_rule_on(opt, rule, &opt->statement, any, err);
+}
+
+tcudb_status opt_run_traced(OptEnv *env, Plan **plan, OptTrace trace, void *ctx, Error *err)
+{
+    assert(env->arena != NULL && env->settings != NULL);
+    TRY(check_depth(*plan, 0, err));
+    if (!env->settings->optimizer) return TCUDB_OK;
+    Opt opt = {.env = env, .arena = env->arena, .statement = *plan, .next_semi = 1};
+    TRY(verify(&opt, "bind", opt.statement, err));
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        bool changed = false;
+        TRY(run_rule(&opt, &rules[i], &changed, err));
+        if (changed && trace != NULL) TRY(trace(ctx, rules[i].name, opt.statement, err));
+    }
+    *plan = opt.statement;
+    return TCUDB_OK;
+}
+
+tcudb_status opt_run(OptEnv *env, Plan **plan, Error *err)
+{
+    return opt_run_traced(env, plan, NULL, NULL, err);
+}

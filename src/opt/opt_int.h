@@ -1,0 +1,121 @@
+/*
+ * opt_int.h: what the rules share: the run's state, sets of columns, lists of expressions, tests on them.
+ *
+ * A rule is a function that rewrites a whole plan (one root: the statement's, or a CTE's). It sets
+ * opt->changed when it did anything that EXPLAIN (STAGES) should show.
+ */
+#ifndef OPT_OPT_INT_H
+#define OPT_OPT_INT_H
+
+#include "catalog/catalog.h"
+#include "opt/opt.h"
+
+typedef struct Opt {
+    OptEnv *env;
+    Arena *arena;
+    bool changed;
+    uint32_t next_semi; /* ids of semi-join bitmaps */
+    Plan *statement;    /* the statement's root; a rule may be working on a CTE's */
+} Opt;
+
+typedef tcudb_status (*OptRule)(Opt *opt, Plan **root, Error *err);
+
+#define RULE(name, fn) tcudb_status fn(Opt *opt, Plan **root, Error *err) MUST_CHECK;
+#include "opt/rule.def"
+#undef RULE
+
+/* ---- columns -------------------------------------------------------------------------------- */
+
+typedef struct ColSet {
+    uint64_t *words;
+    uint32_t nwords;
+} ColSet;
+
+tcudb_status colset_add(Opt *opt, ColSet *set, ColId id, Error *err) MUST_CHECK;
+bool colset_has(const ColSet *set, ColId id);
+void colset_remove(ColSet *set, ColId id);
+tcudb_status colset_union(Opt *opt, ColSet *into, const ColSet *from, Error *err) MUST_CHECK;
+bool colset_meets(const ColSet *a, const ColSet *b);
+/* Whether every column of a is in b. */
+bool colset_within(const ColSet *a, const ColSet *b);
+tcudb_status colset_expr(Opt *opt, ColSet *set, const Expr *e, Error *err) MUST_CHECK;
+tcudb_status colset_outputs(Opt *opt, ColSet *set, const Plan *plan, Error *err) MUST_CHECK;
+/* Columns that the node's own expressions use. */
+tcudb_status colset_used(Opt *opt, ColSet *set, Plan *plan, Error *err) MUST_CHECK;
+
+/* ---- expressions ---------------------------------------------------------------------------- */
+
+typedef struct ExprList {
+    Expr **items;
+    uint32_t n;
+    uint32_t cap;
+} ExprList;
+
+tcudb_status list_add(Opt *opt, ExprList *list, Expr *e, Error *err) MUST_CHECK;
+tcudb_status list_add_all(Opt *opt, ExprList *list, Expr *const *items, uint32_t n, Error *err) MUST_CHECK;
+/* The same, without expressions that the list has. */
+tcudb_status list_add_new(Opt *opt, ExprList *list, Expr *e, Error *err) MUST_CHECK;
+bool list_has(const ExprList *list, const Expr *e);
+
+/* Whether e uses any output of the plan. */
+bool expr_touches(const Expr *e, const Plan *plan);
+/* Whether every column of e is an output of the plan; outer columns are not. */
+bool expr_within(const Expr *e, const Plan *plan);
+bool expr_has_col(const Expr *e, ColId col);
+bool expr_has_cols(const Expr *e);
+bool expr_is_func(const Expr *e, const char *name); /* an EXPR_FUNC of that SQL name */
+bool expr_is_not(const Expr *e);
+/* The comparison that e is, or CMP_NONE. */
+FuncCompare expr_compare(const Expr *e);
+bool expr_is_equality(const Expr *e);
+/* TRUE or FALSE as constants (NULL counts as neither). */
+bool expr_is_true(const Expr *e);
+bool expr_is_false(const Expr *e);
+bool expr_is_null_const(const Expr *e);
+/* A filter keeps no row for it: FALSE or NULL. */
+bool expr_never_true(const Expr *e);
+/* Cannot raise an error whatever its columns hold: columns, constants, comparisons, boolean logic. */
+bool expr_safe(const Expr *e);
+/* Whether e is certainly not true (rejecting), or certainly NULL, once all columns of `nulls` are NULL. */
+bool expr_rejects_nulls(const Expr *e, const ColSet *nulls);
+bool expr_null_on_nulls(const Expr *e, const ColSet *nulls);
+
+Expr *expr_bool(Opt *opt, bool value, Error *err) MUST_CHECK;
+tcudb_status expr_negate(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK;
+/* The conjunction of n > 0 items. */
+tcudb_status expr_and(Opt *opt, Expr *const *items, uint32_t n, Expr **out, Error *err) MUST_CHECK;
+tcudb_status expr_or(Opt *opt, Expr *const *items, uint32_t n, Expr **out, Error *err) MUST_CHECK;
+/* a <op> b by operator symbol, arguments of one type. */
+tcudb_status expr_operator(Opt *opt, const char *op, Expr *a, Expr *b, Expr **out, Error *err) MUST_CHECK;
+Expr *expr_of_col(Opt *opt, const PlanCol *col, Error *err) MUST_CHECK;
+/* Replaces columns by what `exprs` define. */
+tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t n, Expr **out, Error *err) MUST_CHECK;
+/* Replaces column from[i] by column to[i]. */
+tcudb_status expr_rename(Opt *opt, Expr *e, const PlanCol *from, const PlanCol *to, uint32_t n, Expr **out,
+                         Error *err) MUST_CHECK;
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+/* A filter over *slot (merged into one that is there); n == 0: nothing. */
+tcudb_status plan_add_filter(Opt *opt, Plan **slot, Expr *const *conds, uint32_t n, Error *err) MUST_CHECK;
+/* A new column of the statement. */
+PlanCol opt_new_col(Opt *opt, Type type, const char *name);
+/* A join node with all columns of both inputs (left only for semi and anti). */
+tcudb_status plan_new_join(Opt *opt, JoinKind kind, Plan *left, Plan *right, Expr *const *conds, uint32_t n, Plan **out,
+                           Error *err) MUST_CHECK;
+/* A projection of the input; exprs are copied. */
+tcudb_status plan_new_project(Opt *opt, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out,
+                              Error *err) MUST_CHECK;
+/* No rows, with these columns. */
+tcudb_status plan_new_empty(Opt *opt, const PlanCol *cols, uint32_t n, Plan **out, Error *err) MUST_CHECK;
+bool plan_is_empty(const Plan *plan);
+/* Sets the node's outputs to all its inputs' (left only where the kind says so). */
+tcudb_status plan_widen(Opt *opt, Plan *plan, Error *err) MUST_CHECK;
+/* Makes *slot put out exactly these columns, all of which it has. */
+tcudb_status plan_restore_cols(Opt *opt, Plan **slot, const PlanCol *cols, uint32_t n, Error *err) MUST_CHECK;
+/* Whether the kind may put out any subset of its inputs' columns. */
+bool plan_passes(const Plan *plan);
+/* Whether a join of this kind puts out its left columns only. */
+bool join_left_only(JoinKind kind);
+
+#endif
