@@ -14,9 +14,9 @@
 /* What a kernel may use. One per worker; the arena lives as long as the batch. */
 typedef struct EvalCtx {
     Arena *arena;
-    int64_t now;            /* transaction start, as a TIMESTAMP value */
+    int64_t now; /* transaction start, as a TIMESTAMP value */
     const atomic_bool *cancel;
-    uint64_t random[2];     /* state of random() */
+    uint64_t random[2]; /* state of random() */
 } EvalCtx;
 
 /* Computes out at the rows sel[0..n-1] (sel NULL: rows 0..n-1). args are flat or const (`const` only if
@@ -30,10 +30,21 @@ typedef tcudb_status (*FuncEval)(EvalCtx *ctx, const Vector *args, uint32_t narg
 typedef enum FuncKind { FUNC_FUNCTION, FUNC_OPERATOR, FUNC_CAST } FuncKind;
 
 enum {
-    FUNC_STRICT = 1,    /* NULL in, NULL out */
-    FUNC_VOLATILE = 2,  /* random(): never folded, never moved */
-    FUNC_STABLE = 4,    /* now(): one value a statement */
-    FUNC_COMPARISON = 8 /* =, <>, <, <=, >, >=: see FuncCompare */
+    FUNC_STRICT = 1,      /* NULL in, NULL out */
+    FUNC_VOLATILE = 2,    /* random(): never folded, never moved */
+    FUNC_STABLE = 4,      /* now(): one value a statement */
+    FUNC_COMPARISON = 8,  /* =, <>, <, <=, >, >=: see FuncCompare */
+    FUNC_COMMON = 16,     /* greatest, least: all arguments are cast to their common type */
+    FUNC_LIKE_EQUAL = 32, /* is distinct from: arguments are cast as = would cast them */
+    FUNC_WIDEN = 64,      /* float4 op float8: a signature for resolution only, runs as float8 op float8 */
+    /* How precision and scale of numeric arguments and results follow from the actual ones. None of
+     * these: arguments and result are Num. */
+    FUNC_NUM_ADD = 0x100,      /* one scale, one digit more */
+    FUNC_NUM_MUL = 0x200,      /* scales add up */
+    FUNC_NUM_SAME = 0x400,     /* all alike, result too: mod, abs, unary minus */
+    FUNC_NUM_COMPARE = 0x800,  /* all alike; no numeric result */
+    FUNC_NUM_INTEGER = 0x1000, /* round, ceil, floor: scale 0 */
+    FUNC_NUM_ANY = 0x2000      /* arguments as they are; the result is Num */
 };
 
 typedef enum FuncCompare { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } FuncCompare;
@@ -43,10 +54,10 @@ typedef struct Func {
     FuncKind kind;
     uint32_t flags;
     FuncCompare compare;
-    uint32_t nargs;       /* fixed arguments; variadic functions repeat the last type */
+    uint32_t nargs; /* fixed arguments; variadic functions repeat the last type */
     bool variadic;
-    uint8_t args[6];      /* TypeId */
-    uint8_t result;       /* TypeId */
+    uint8_t args[7]; /* TypeId; TYPE_NONE: any type, passed uncast (unknown as text) */
+    uint8_t result;  /* TypeId; TYPE_NONE: the first argument's */
     FuncEval eval;
 } Func;
 
@@ -69,9 +80,11 @@ typedef enum CastContext { CAST_IMPLICIT, CAST_ASSIGNMENT, CAST_EXPLICIT } CastC
  * length checks, blank padding). *out NULL: the bits are already right (relabel). 42846 if PostgreSQL
  * has no such cast in that context. */
 tcudb_status func_cast(Type from, Type to, CastContext context, int position, const Func **out, Error *err) MUST_CHECK;
+/* Whether a value of type `from` may be passed where `to` is wanted without a written cast. */
+bool func_can_cast_implicitly(Type from, Type to);
 /* The common type of UNION, CASE, COALESCE, VALUES, IN (PostgreSQL 10.5); what: "CASE", "UNION", ... */
-tcudb_status func_common_type(const Type *types, uint32_t n, const char *what, int position, Type *out, Error *err)
-    MUST_CHECK;
+tcudb_status func_common_type(const Type *types, uint32_t n, const char *what, int position, Type *out,
+                              Error *err) MUST_CHECK;
 
 /* Aggregates. The kernels live in exec/; here is what SQL needs to know. */
 typedef enum AggKind {
@@ -105,12 +118,15 @@ const char *agg_name(AggKind kind);
 
 /* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
+/* A numeric value of any form as Num; not NULL. */
+Num value_num(const Value *value);
 /* Total order as ORDER BY sees it (NaN above all numbers, text by bytes), both not NULL, same type. */
 int value_compare(const Value *a, const Value *b);
 /* Parses text as the type's input function does; text results are copied into the arena. */
 tcudb_status value_parse(Str text, Type type, Arena *arena, Value *out, Error *err) MUST_CHECK;
+/* A literal without quotes, as the grammar's number tokens spell it: int4, int8 or numeric(p,s) by size. */
+tcudb_status value_number_literal(Str text, Value *out, Error *err) MUST_CHECK;
 /* Casts one value (func_cast, then one evaluation). */
-tcudb_status value_cast(const Value *in, Type to, CastContext context, Arena *arena, Value *out, Error *err)
-    MUST_CHECK;
+tcudb_status value_cast(const Value *in, Type to, CastContext context, Arena *arena, Value *out, Error *err) MUST_CHECK;
 
 #endif

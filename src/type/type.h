@@ -22,9 +22,9 @@ typedef enum TypeId {
     TYPE_NUMERIC = 6,
     TYPE_FLOAT4 = 7,
     TYPE_FLOAT8 = 8,
-    TYPE_DATE = 9,      /* int32 days since 2000-01-01, as PostgreSQL; +-infinity = INT32_MAX/MIN */
+    TYPE_DATE = 9,       /* int32 days since 2000-01-01, as PostgreSQL; +-infinity = INT32_MAX/MIN */
     TYPE_TIMESTAMP = 10, /* int64 microseconds since 2000-01-01 */
-    TYPE_INTERVAL = 11, /* expressions only: not a column type yet */
+    TYPE_INTERVAL = 11,  /* expressions only: not a column type yet */
     TYPE_TEXT = 12,
     TYPE_VARCHAR = 13, /* length limit in Type.length, 0: none */
     TYPE_BPCHAR = 14,  /* char(n): values are stored without their trailing blanks; shown padded to n */
@@ -39,11 +39,11 @@ typedef struct Type {
 } Type;
 
 typedef enum Phys {
-    PHYS_BOOL,     /* uint8_t 0 or 1 */
+    PHYS_BOOL, /* uint8_t 0 or 1 */
     PHYS_I16,
-    PHYS_I32,      /* int4, date */
-    PHYS_I64,      /* int8, timestamp, numeric of 1..18 digits */
-    PHYS_I128,     /* numeric of 19..38 digits */
+    PHYS_I32,  /* int4, date */
+    PHYS_I64,  /* int8, timestamp, numeric of 1..18 digits */
+    PHYS_I128, /* numeric of 19..38 digits */
     PHYS_F32,
     PHYS_F64,
     PHYS_NUM,      /* Num */
@@ -67,7 +67,7 @@ typedef struct Interval {
     int32_t months;
 } Interval;
 
-#define TYPE(id_) ((Type){.id = (id_)})
+#define TYPE(id_)          ((Type){.id = (id_)})
 #define TYPE_DECIMAL(p, s) ((Type){.id = TYPE_NUMERIC, .precision = (p), .scale = (s)})
 
 Phys type_phys(Type type);
@@ -84,10 +84,11 @@ const char *type_name(Type type, char buffer[TYPE_NAME_MAX]);
 const char *type_base_name(Type type);
 /* PostgreSQL's pg_type oid and typmod (-1: none), for wire and Arrow metadata. */
 uint32_t type_oid(Type type);
+int32_t type_typmod(Type type);
 /* From a name as the grammar delivers it ("int4", "numeric", "bpchar", "text", "float8", ...) and
  * modifiers; error 42704 for unknown names, 22023 for wrong modifiers, 0A000 beyond 38 digits. */
-tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int position, Type *out, Error *err)
-    MUST_CHECK;
+tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int position, Type *out,
+                            Error *err) MUST_CHECK;
 
 /* One value of any type: constants, parameters, bounds. Text memory belongs to whoever made it. */
 typedef struct Value {

@@ -1,0 +1,119 @@
+/*
+ * cast.c: which casts exist, in which context, and the kernel of each.
+ *
+ * Four sources, in this order: a relabelling (text to varchar: the bits are right already), a change of
+ * modifiers within one type (numeric(p,s), varchar(n), char(n)), a line CAST in func.def, and conversion
+ * through text, which PostgreSQL allows explicitly from any type to any other of the string types and
+ * back (on assignment towards text). Kernels read source and target modifiers from the vectors' types.
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+
+enum {
+    BOOL = TYPE_BOOL,
+    INT2 = TYPE_INT2,
+    INT4 = TYPE_INT4,
+    INT8 = TYPE_INT8,
+    NUMERIC = TYPE_NUMERIC,
+    FLOAT4 = TYPE_FLOAT4,
+    FLOAT8 = TYPE_FLOAT8,
+    DATE = TYPE_DATE,
+    TIMESTAMP = TYPE_TIMESTAMP,
+    INTERVAL = TYPE_INTERVAL,
+    TEXT = TYPE_TEXT,
+    BPCHAR = TYPE_BPCHAR
+};
+
+typedef struct CastLine {
+    uint8_t context; /* CastContext */
+    Func func;
+} CastLine;
+
+static const CastLine casts[] = {
+#define FUNCTION(...)
+#define VARIADIC(...)
+#define OPERATOR(...)
+#define COMPARE(...)
+#define CAST(from, to, context_, kernel)                                                                               \
+    {CAST_##context_, {#to, FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {from}, to, kernel}},
+#include "type/func.def"
+};
+enum { CAST_COUNT = sizeof casts / sizeof *casts };
+
+static const Func cast_from_text = {"any", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TEXT}, TYPE_NONE, text_to_any};
+static const Func cast_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_to_text};
+static const Func cut_varchar = {"varchar", FUNC_CAST, FUNC_STRICT,  CMP_NONE,        1,
+                                 false,     {TEXT},    TYPE_VARCHAR, text_cut_varchar};
+static const Func fit_varchar = {"varchar", FUNC_CAST, FUNC_STRICT,  CMP_NONE,        1,
+                                 false,     {TEXT},    TYPE_VARCHAR, text_fit_varchar};
+static const Func cut_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
+                                false,    {TEXT},    TYPE_BPCHAR, text_cut_bpchar};
+static const Func fit_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
+                                false,    {TEXT},    TYPE_BPCHAR, text_fit_bpchar};
+static const Func numeric_scale = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
+                                   false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
+
+static const CastLine *find_line(uint8_t from, uint8_t to)
+{
+    for (size_t i = 0; i < CAST_COUNT; i++)
+        if (casts[i].func.args[0] == from && casts[i].func.result == to) return &casts[i];
+    return NULL;
+}
+
+int cast_context(uint8_t from, uint8_t to)
+{
+    if (from == to || from == TYPE_UNKNOWN) return CAST_IMPLICIT;
+    bool from_text = type_is_text(TYPE(from)), to_text = type_is_text(TYPE(to)) && to != TYPE_UNKNOWN;
+    if (from_text && to_text) return CAST_IMPLICIT;
+    const CastLine *line = find_line(from, to);
+    if (line != NULL) return line->context;
+    if (to_text) return CAST_ASSIGNMENT;
+    if (from_text && to != TYPE_UNKNOWN) return CAST_EXPLICIT;
+    return CAST_NONE;
+}
+
+/* From a text type to varchar(n) or char(n). */
+static const Func *cast_length(Type from, Type to, CastContext context)
+{
+    bool explicit_cast = context == CAST_EXPLICIT;
+    if (to.id == TYPE_TEXT) return NULL;
+    if (to.id == TYPE_BPCHAR) {
+        if (from.id == TYPE_BPCHAR && (to.length == 0 || (from.length > 0 && from.length <= to.length))) return NULL;
+        return explicit_cast ? &cut_bpchar : &fit_bpchar;
+    }
+    if (to.length == 0 || (from.id != TYPE_TEXT && from.length > 0 && from.length <= to.length)) return NULL;
+    return explicit_cast ? &cut_varchar : &fit_varchar;
+}
+
+static const Func *cast_numeric(Type from, Type to)
+{
+    if (from.precision == to.precision && from.scale == to.scale) return NULL;
+    if (to.precision == 0 || from.precision == 0) return &numeric_scale;
+    bool same_form = type_phys(from) == type_phys(to);
+    return same_form && from.scale == to.scale && from.precision <= to.precision ? NULL : &numeric_scale;
+}
+
+tcudb_status func_cast(Type from, Type to, CastContext context, int position, const Func **out, Error *err)
+{
+    *out = NULL;
+    assert(to.id != TYPE_NONE && from.id != TYPE_NONE);
+    if (to.id == TYPE_UNKNOWN) {
+        if (type_is_text(from)) return TCUDB_OK;
+    } else if ((int)context >= cast_context(from.id, to.id)) {
+        if (type_is_text(from))
+            *out = type_is_text(to) ? cast_length(from, to, context) : &cast_from_text;
+        else if (from.id == to.id)
+            *out = to.id == TYPE_NUMERIC ? cast_numeric(from, to) : NULL;
+        else if (find_line(from.id, to.id) != NULL)
+            *out = &find_line(from.id, to.id)->func;
+        else if (to.id == TYPE_TEXT || to.length == 0)
+            *out = &cast_to_text;
+        else
+            return error_unsupported(err, position, "a cast from %s to %s with a length", type_base_name(from),
+                                     type_base_name(to));
+        return TCUDB_OK;
+    }
+    return error_at(err, SQLSTATE_CANNOT_COERCE, position, "cannot cast type %s to %s", type_base_name(from),
+                    type_base_name(to));
+}

@@ -1,0 +1,73 @@
+/*
+ * cast_text.c: casts to, from and among the text types. Texts that are only cut share the source's bytes.
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+
+KERNEL(text_to_any)
+{
+    const Str *a = args[0].data;
+    uint32_t sa = STRIDE(args[0]);
+    size_t size = phys_size((Phys)out->phys);
+    EACH_ROW(i, row)
+    {
+        Value v;
+        TRY(value_parse(a[row * sa], out->type, ctx->arena, &v, err));
+        value_store(&v, (Phys)out->phys, (char *)out->data + row * size);
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(any_to_text)
+{
+    Str *to = out->data;
+    tcudb_status status = TCUDB_OK;
+    Buf buf;
+    buf_init(&buf, NULL);
+    EACH_ROW(i, row)
+    {
+        Value v = vec_value(&args[0], row);
+        buf.len = 0;
+        if (v.type.id == TYPE_BOOL)
+            TRY_GOTO(buf_text(&buf, v.b ? "true" : "false", err));
+        else
+            TRY_GOTO(value_print(&v, &buf, err));
+        char *copy = arena_strndup(ctx->arena, buf.data, buf.len, err);
+        if (copy == NULL) TRY_GOTO(TCUDB_NOMEM);
+        to[row] = (Str){copy, (uint32_t)buf.len};
+    }
+done:
+    buf_free(&buf);
+    return status;
+}
+
+static tcudb_status fit_rows(const Vector *v, const uint16_t *sel, uint32_t n, bool cut, Vector *out, Error *err)
+{
+    const Str *a = v->data;
+    Str *to = out->data;
+    uint32_t sa = STRIDE(*v);
+    assert(type_is_text(out->type));
+    EACH_ROW(i, row) TRY(text_fit(a[row * sa], out->type, cut, &to[row], err));
+    return TCUDB_OK;
+}
+
+KERNEL(text_cut_varchar)
+{
+    return fit_rows(&args[0], sel, n, true, out, err);
+}
+
+KERNEL(text_fit_varchar)
+{
+    return fit_rows(&args[0], sel, n, false, out, err);
+}
+
+KERNEL(text_cut_bpchar)
+{
+    return fit_rows(&args[0], sel, n, true, out, err);
+}
+
+KERNEL(text_fit_bpchar)
+{
+    return fit_rows(&args[0], sel, n, false, out, err);
+}

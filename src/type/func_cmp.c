@@ -1,0 +1,157 @@
+/*
+ * func_cmp.c: comparison kernels, IS DISTINCT FROM, greatest and least.
+ *
+ * One macro makes the six comparisons of a physical type. Each kernel has separate dense loops for
+ * column-column, column-constant and constant-column, which the compiler turns into SIMD compares, and one
+ * loop over a selection. Floats follow PostgreSQL: NaN equals NaN and is above everything else. Text is
+ * compared by bytes (the C collation), equality by length first.
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+
+/* One compare kernel: TEST is an expression in x and y. */
+#define COMPARE_KERNEL(name, T, TEST)                                                                                  \
+    KERNEL(name)                                                                                                       \
+    {                                                                                                                  \
+        const T *restrict a = args[0].data;                                                                            \
+        const T *restrict b = args[1].data;                                                                            \
+        uint8_t *restrict to = out->data;                                                                              \
+        assert(nargs == 2);                                                                                            \
+        if (sel != NULL) {                                                                                             \
+            uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                       \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                const T x = a[sel[i] * sa], y = b[sel[i] * sb];                                                        \
+                to[sel[i]] = TEST;                                                                                     \
+            }                                                                                                          \
+        } else if (args[1].form == VEC_CONST) {                                                                        \
+            uint32_t sa = STRIDE(args[0]);                                                                             \
+            const T y = b[0];                                                                                          \
+            if (sa == 0) n = n > 1 ? n : 1;                                                                            \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                const T x = a[i * sa];                                                                                 \
+                to[i] = TEST;                                                                                          \
+            }                                                                                                          \
+        } else if (args[0].form == VEC_CONST) {                                                                        \
+            const T x = a[0];                                                                                          \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                const T y = b[i];                                                                                      \
+                to[i] = TEST;                                                                                          \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                const T x = a[i], y = b[i];                                                                            \
+                to[i] = TEST;                                                                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }
+
+#define SIX_COMPARES(prefix, T)                                                                                        \
+    COMPARE_KERNEL(prefix##_eq, T, x == y)                                                                             \
+    COMPARE_KERNEL(prefix##_ne, T, x != y)                                                                             \
+    COMPARE_KERNEL(prefix##_lt, T, x < y)                                                                              \
+    COMPARE_KERNEL(prefix##_le, T, x <= y)                                                                             \
+    COMPARE_KERNEL(prefix##_gt, T, x > y)                                                                              \
+    COMPARE_KERNEL(prefix##_ge, T, x >= y)
+
+SIX_COMPARES(bool, uint8_t)
+SIX_COMPARES(int2, int16_t)
+SIX_COMPARES(int4, int32_t)
+SIX_COMPARES(int8, int64_t)
+
+COMPARE_KERNEL(text_eq, Str, str_equal(x, y))
+COMPARE_KERNEL(text_ne, Str, !str_equal(x, y))
+COMPARE_KERNEL(text_lt, Str, str_compare(x, y) < 0)
+COMPARE_KERNEL(text_le, Str, str_compare(x, y) <= 0)
+COMPARE_KERNEL(text_gt, Str, str_compare(x, y) > 0)
+COMPARE_KERNEL(text_ge, Str, str_compare(x, y) >= 0)
+
+/* Both sides have one type, so one scale if the precision is known. */
+#define NUMERIC_COMPARE(op, TEST_OP)                                                                                   \
+    static COMPARE_KERNEL(int128_##op, int128, x TEST_OP y) static COMPARE_KERNEL(                                     \
+        num_##op, Num, num_compare(x, y) TEST_OP 0) KERNEL(numeric_##op)                                               \
+    {                                                                                                                  \
+        FuncEvalType *eval = args[0].phys == PHYS_NUM ? num_##op : args[0].phys == PHYS_I64 ? int8_##op : int128_##op; \
+        assert(args[0].phys == args[1].phys);                                                                          \
+        return eval(ctx, args, nargs, sel, n, out, err);                                                               \
+    }
+
+NUMERIC_COMPARE(eq, ==)
+NUMERIC_COMPARE(ne, !=)
+NUMERIC_COMPARE(lt, <)
+NUMERIC_COMPARE(le, <=)
+NUMERIC_COMPARE(gt, >)
+NUMERIC_COMPARE(ge, >=)
+
+/* ---- non-strict, any type: one value at a time --------------------------------------------- */
+
+static bool row_distinct(const Vector *a, const Vector *b, uint32_t row)
+{
+    Value x = vec_value(a, row), y = vec_value(b, row);
+    if (x.null || y.null) return x.null != y.null;
+    return value_compare(&x, &y) != 0;
+}
+
+KERNEL(any_is_distinct)
+{
+    uint8_t *to = out->data;
+    EACH_ROW(i, row) to[row] = row_distinct(&args[0], &args[1], row);
+    return TCUDB_OK;
+}
+
+KERNEL(any_is_not_distinct)
+{
+    uint8_t *to = out->data;
+    EACH_ROW(i, row) to[row] = !row_distinct(&args[0], &args[1], row);
+    return TCUDB_OK;
+}
+
+KERNEL(any_is_null)
+{
+    uint8_t *to = out->data;
+    EACH_ROW(i, row) to[row] = vec_is_null(&args[0], row);
+    return TCUDB_OK;
+}
+
+KERNEL(any_is_not_null)
+{
+    uint8_t *to = out->data;
+    EACH_ROW(i, row) to[row] = !vec_is_null(&args[0], row);
+    return TCUDB_OK;
+}
+
+/* NULL arguments are passed over; all NULL gives NULL. sign 1: the greatest, -1: the least. */
+static tcudb_status extreme(EvalCtx *ctx, const Vector *args, uint32_t nargs, const uint16_t *sel, uint32_t n, int sign,
+                            Vector *out, Error *err)
+{
+    size_t size = phys_size((Phys)out->phys);
+    EACH_ROW(i, row)
+    {
+        Value best = {.null = true};
+        const Vector *from = NULL;
+        for (uint32_t a = 0; a < nargs; a++) {
+            Value v = vec_value(&args[a], row);
+            if (v.null || (!best.null && value_compare(&v, &best) * sign <= 0)) continue;
+            best = v;
+            from = &args[a];
+        }
+        if (from == NULL) {
+            TRY(vec_need_valid(ctx->arena, out, live_rows(sel, n), err));
+            bit_clear(out->valid, row);
+        } else {
+            memcpy((char *)out->data + row * size, (const char *)from->data + row * STRIDE(*from) * size, size);
+        }
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(any_greatest)
+{
+    return extreme(ctx, args, nargs, sel, n, 1, out, err);
+}
+
+KERNEL(any_least)
+{
+    return extreme(ctx, args, nargs, sel, n, -1, out, err);
+}

@@ -1,0 +1,269 @@
+/*
+ * text_io.c: text forms of booleans, integers and floats, and fitting text to varchar(n) and char(n).
+ *
+ * Floats print the shortest digits that read back as the same value (extra_float_digits = 1): %.15g has
+ * them if any 15 digits do, then 16, then 17 are tried. Around powers of two the interval of decimals
+ * that read back is lopsided, and the nearest 16-digit decimal may miss it where its neighbour does not;
+ * the neighbour above is tried there. PostgreSQL's layout: fixed for exponents -4..14 (-4..5 for real).
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static Str trimmed(Str text)
+{
+    while (text.len > 0 && is_space(text.ptr[0])) {
+        text.ptr++;
+        text.len--;
+    }
+    while (text.len > 0 && is_space(text.ptr[text.len - 1])) text.len--;
+    return text;
+}
+
+tcudb_status bad_text(const char *type_name_, Str text, Error *err)
+{
+    if (text.len > ERROR_TEXT / 2) text.len = ERROR_TEXT / 2;
+    return error_set(err, SQLSTATE_INVALID_TEXT_REPRESENTATION, "invalid input syntax for type %s: \"" STR_FMT "\"",
+                     type_name_, STR_ARG(text));
+}
+
+static tcudb_status out_of_range_text(const char *type_name_, Str text, Error *err)
+{
+    if (text.len > ERROR_TEXT / 2) text.len = ERROR_TEXT / 2;
+    return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "value \"" STR_FMT "\" is out of range for type %s",
+                     STR_ARG(text), type_name_);
+}
+
+static bool is_prefix(Str text, const char *word, uint32_t least)
+{
+    if (text.len < least || text.len > strlen(word)) return false;
+    for (uint32_t i = 0; i < text.len; i++)
+        if ((text.ptr[i] | 0x20) != word[i]) return false;
+    return true;
+}
+
+tcudb_status bool_parse(Str text, bool *out, Error *err)
+{
+    Str t = trimmed(text);
+    *out = is_prefix(t, "true", 1) || is_prefix(t, "yes", 1) || is_prefix(t, "on", 2) || str_equal(t, STR_LIT("1"));
+    if (*out || is_prefix(t, "false", 1) || is_prefix(t, "no", 1) || is_prefix(t, "off", 2) ||
+        str_equal(t, STR_LIT("0")))
+        return TCUDB_OK;
+    return bad_text("boolean", text, err);
+}
+
+tcudb_status int_parse(Str text, int64_t lo, int64_t hi, const char *type_name_, int64_t *out, Error *err)
+{
+    Str t = trimmed(text);
+    uint32_t i = 0;
+    bool negative = t.len > 0 && t.ptr[0] == '-', over = false;
+    if (t.len > 0 && (t.ptr[0] == '-' || t.ptr[0] == '+')) i = 1;
+    if (i == t.len) return bad_text(type_name_, text, err);
+    int64_t v = 0; /* counted downwards: the negative range is one larger */
+    for (; i < t.len; i++) {
+        if (t.ptr[i] < '0' || t.ptr[i] > '9') return bad_text(type_name_, text, err);
+        over |= __builtin_mul_overflow(v, 10, &v) || __builtin_sub_overflow(v, t.ptr[i] - '0', &v);
+    }
+    if (!negative && v == INT64_MIN) over = true;
+    if (over) return out_of_range_text(type_name_, text, err);
+    if (!negative) v = -v;
+    if (v < lo || v > hi) return out_of_range_text(type_name_, text, err);
+    *out = v;
+    return TCUDB_OK;
+}
+
+uint32_t int_print(int64_t value, char *buffer)
+{
+    char reversed[24];
+    uint32_t n = 0, len = 0;
+    uint64_t m = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    do {
+        reversed[n++] = (char)('0' + m % 10);
+        m /= 10;
+    } while (m > 0);
+    if (value < 0) buffer[len++] = '-';
+    while (n > 0) buffer[len++] = reversed[--n];
+    buffer[len] = '\0';
+    return len;
+}
+
+/* ---- floats -------------------------------------------------------------------------------- */
+
+/* Lays out d.ddd x 10^exponent as PostgreSQL does. */
+static uint32_t layout_float(bool negative, const char *digits, int ndigits, int exponent, int fixed_below, char *out)
+{
+    uint32_t len = 0;
+    while (ndigits > 1 && digits[ndigits - 1] == '0') ndigits--;
+    if (negative) out[len++] = '-';
+    if (exponent >= -4 && exponent < fixed_below) {
+        if (exponent < 0) {
+            out[len++] = '0';
+            out[len++] = '.';
+            for (int i = -1; i > exponent; i--) out[len++] = '0';
+        }
+        for (int i = 0; i < ndigits || i <= exponent; i++) {
+            if (i > 0 && i == exponent + 1) out[len++] = '.';
+            out[len++] = i < ndigits ? digits[i] : '0';
+        }
+        out[len] = '\0';
+        return len;
+    }
+    out[len++] = digits[0];
+    if (ndigits > 1) out[len++] = '.';
+    for (int i = 1; i < ndigits; i++) out[len++] = digits[i];
+    return len + (uint32_t)sprintf(out + len, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+}
+
+static bool reads_back(const char *text, double v, bool single)
+{
+    return single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
+}
+
+/* "%.*e" of v with the last digit one higher, if that needs no carry. */
+static bool next_decimal(char *text)
+{
+    char *e = strchr(text, 'e');
+    assert(e != NULL);
+    if (e[-1] < '0' || e[-1] >= '9') return false;
+    e[-1]++;
+    return true;
+}
+
+/* Shortest digits of |v| in scientific form. */
+static void shortest(double v, bool single, char text[40])
+{
+    int least = single ? 6 : 15, most = single ? 9 : 17;
+    for (int digits = least; digits <= most; digits++) {
+        snprintf(text, 40, "%.*e", digits - 1, v);
+        if (digits == most || reads_back(text, v, single)) return;
+        if (digits > least && next_decimal(text) && reads_back(text, v, single)) return;
+    }
+}
+
+static uint32_t print_float(double v, bool single, char *out)
+{
+    if (isnan(v)) return (uint32_t)sprintf(out, "NaN");
+    if (isinf(v)) return (uint32_t)sprintf(out, v < 0 ? "-Infinity" : "Infinity");
+    char text[40], digits[24];
+    int n = 0;
+    shortest(fabs(v), single, text);
+    char *e = strchr(text, 'e');
+    for (char *p = text; p < e; p++)
+        if (*p != '.') digits[n++] = *p;
+    return layout_float(signbit(v), digits, n, atoi(e + 1), single ? 6 : 15, out);
+}
+
+uint32_t float8_print(double value, char *buffer)
+{
+    return print_float(value, false, buffer);
+}
+
+uint32_t float4_print(float value, char *buffer)
+{
+    return print_float((double)value, true, buffer);
+}
+
+/* strtod reads hexadecimal and "nan(...)" too, which SQL does not: the alphabet is checked first. */
+static bool float_syntax(Str t)
+{
+    if (t.len > 0 && (t.ptr[0] == '-' || t.ptr[0] == '+')) {
+        t.ptr++;
+        t.len--;
+    }
+    if (is_prefix(t, "nan", 3) || is_prefix(t, "inf", 3) || is_prefix(t, "infinity", 8)) return true;
+    bool digits = false, exponent = false;
+    for (uint32_t i = 0; i < t.len; i++) {
+        char c = t.ptr[i];
+        if (c >= '0' && c <= '9')
+            digits = true;
+        else if ((c | 0x20) == 'e' && digits && !exponent)
+            exponent = true;
+        else if (c != '.' && c != '-' && c != '+')
+            return false;
+    }
+    return digits;
+}
+
+static tcudb_status parse_float(Str text, bool single, double *out, Error *err)
+{
+    const char *name = single ? "real" : "double precision";
+    char copy[512];
+    Str t = trimmed(text);
+    if (t.len == 0 || t.len >= sizeof copy || !float_syntax(t)) return bad_text(name, text, err);
+    memcpy(copy, t.ptr, t.len);
+    copy[t.len] = '\0';
+    char *end;
+    errno = 0;
+    *out = single ? (double)strtof(copy, &end) : strtod(copy, &end);
+    if (end != copy + t.len) return bad_text(name, text, err);
+    if (errno == ERANGE && (*out == 0 || isinf(*out))) {
+        return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "\"%s\" is out of range for type %s", copy, name);
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status float8_parse(Str text, double *out, Error *err)
+{
+    return parse_float(text, false, out, err);
+}
+
+tcudb_status float4_parse(Str text, float *out, Error *err)
+{
+    double wide;
+    TRY(parse_float(text, true, &wide, err));
+    *out = (float)wide;
+    return TCUDB_OK;
+}
+
+/* ---- text lengths -------------------------------------------------------------------------- */
+
+uint32_t utf8_length(Str text)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < text.len; i++) n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
+    return n;
+}
+
+uint32_t utf8_prefix(Str text, uint32_t n)
+{
+    uint32_t i = 0;
+    for (; i < text.len; i++) {
+        if (((unsigned char)text.ptr[i] & 0xc0) == 0x80) continue;
+        if (n == 0) break;
+        n--;
+    }
+    return i;
+}
+
+static Str without_blanks(Str text)
+{
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;
+    return text;
+}
+
+tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err)
+{
+    *out = to.id == TYPE_BPCHAR ? without_blanks(text) : text;
+    if (to.length == 0 || (to.id != TYPE_BPCHAR && to.id != TYPE_VARCHAR) || text.len <= to.length) return TCUDB_OK;
+    uint32_t keep = utf8_prefix(*out, to.length);
+    if (keep < out->len && !cut) { /* only blanks may be lost */
+        Str rest = {out->ptr + keep, out->len - keep};
+        if (without_blanks(rest).len > 0) {
+            char name[TYPE_NAME_MAX];
+            return error_set(err, SQLSTATE_STRING_DATA_RIGHT_TRUNCATION, "value too long for type %s",
+                             type_name(to, name));
+        }
+    }
+    out->len = keep;
+    if (to.id == TYPE_BPCHAR) *out = without_blanks(*out);
+    return TCUDB_OK;
+}

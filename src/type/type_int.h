@@ -1,0 +1,82 @@
+/*
+ * type_int.h: what the files of type/ share: the shape of a kernel, the row loops, text helpers.
+ *
+ * A kernel's arguments are flat or constant. STRIDE(v) is 0 for a constant and 1 otherwise, so that
+ * v.data[row * STRIDE] reads either; hot kernels have loops of their own for each case instead.
+ */
+#ifndef TYPE_TYPE_INT_H
+#define TYPE_TYPE_INT_H
+
+#include "type/func.h"
+#include "type/num.h"
+
+enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAttrSize */
+
+#define UNUSED __attribute__((unused))
+
+/* The head of a kernel's definition. */
+#define KERNEL(name)                                                                                                   \
+    tcudb_status name(UNUSED EvalCtx *ctx, UNUSED const Vector *args, UNUSED uint32_t nargs,                           \
+                      UNUSED const uint16_t *sel, uint32_t n, Vector *out, UNUSED Error *err)
+
+#define STRIDE(v) ((v).form == VEC_CONST ? 0u : 1u)
+/* for (each live row) */
+#define EACH_ROW(i, row) for (uint32_t i = 0, row = 0; i < n && (row = sel == NULL ? i : sel[i], true); i++)
+
+/* Rows that out must have room for, to size a validity bitmap. */
+static inline uint32_t live_rows(const uint16_t *sel, uint32_t n)
+{
+    return sel == NULL || n == 0 ? n : (uint32_t)sel[n - 1] + 1;
+}
+
+/* Every kernel named in func.def. */
+#define KERNEL_PROTOTYPE(name) FuncEvalType name
+typedef tcudb_status FuncEvalType(EvalCtx *ctx, const Vector *args, uint32_t nargs, const uint16_t *sel, uint32_t n,
+                                  Vector *out, Error *err);
+#define FUNCTION(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
+#define VARIADIC(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
+#define OPERATOR(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
+#define COMPARE(name, cmp, kernel, arg)            KERNEL_PROTOTYPE(kernel);
+#define CAST(from, to, context, kernel)            KERNEL_PROTOTYPE(kernel);
+#include "type/func.def"
+
+/* The least context in which a cast exists; CAST_NONE: never. Equal types: implicit. */
+enum { CAST_NONE = 3 };
+int cast_context(uint8_t from, uint8_t to);
+
+/* "integer out of range", "division by zero". */
+tcudb_status range_error(const char *type_name, Error *err);
+tcudb_status division_by_zero(Error *err);
+
+/* Characters in UTF-8 text, and the bytes of its first n characters (all, if it has fewer). */
+uint32_t utf8_length(Str text);
+uint32_t utf8_prefix(Str text, uint32_t n);
+
+/* Casts that have no line in func.def: cast.c chooses them. */
+FuncEvalType text_to_any, any_to_text, text_cut_varchar, text_fit_varchar, text_cut_bpchar, text_fit_bpchar;
+FuncEvalType numeric_to_numeric;
+
+/* Text forms. *_print write a NUL-terminated text of less than NUM_TEXT_MAX bytes and return its length. */
+uint32_t int_print(int64_t value, char *buffer);
+uint32_t float4_print(float value, char *buffer);
+uint32_t float8_print(double value, char *buffer);
+uint32_t date_print(int32_t value, char *buffer);
+uint32_t timestamp_print(int64_t value, char *buffer);
+uint32_t interval_print(Interval value, char *buffer);
+tcudb_status bool_parse(Str text, bool *out, Error *err) MUST_CHECK;
+tcudb_status int_parse(Str text, int64_t lo, int64_t hi, const char *type_name, int64_t *out, Error *err) MUST_CHECK;
+tcudb_status float4_parse(Str text, float *out, Error *err) MUST_CHECK;
+tcudb_status float8_parse(Str text, double *out, Error *err) MUST_CHECK;
+tcudb_status date_parse(Str text, int32_t *out, Error *err) MUST_CHECK;
+tcudb_status timestamp_parse(Str text, int64_t *out, Error *err) MUST_CHECK;
+tcudb_status interval_parse(Str text, Interval *out, Error *err) MUST_CHECK;
+/* 22P02 "invalid input syntax for type T: "text"". */
+tcudb_status bad_text(const char *type_name, Str text, Error *err);
+/* text as a value of text, varchar(n) or char(n): cut to n characters, or 22001 unless only blanks go. */
+tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err) MUST_CHECK;
+int interval_compare(Interval a, Interval b);
+
+/* Writes the value's bits where a vector keeps them. */
+void value_store(const Value *value, Phys phys, void *to);
+
+#endif

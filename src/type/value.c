@@ -1,0 +1,197 @@
+/*
+ * value.c: single values: text in and out, order, casts.
+ *
+ * value_parse and value_print are PostgreSQL's input and output functions; casts through text use them row
+ * by row. value_cast runs the ordinary cast kernel over a one-row vector, so that constants and columns
+ * cannot differ.
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+
+static Num scaled_num(int128 value, Type type)
+{
+    return (Num){.value = value, .scale = type.scale};
+}
+
+Num value_num(const Value *value)
+{
+    assert(value->type.id == TYPE_NUMERIC && !value->null);
+    switch (type_phys(value->type)) {
+    case PHYS_I64: return scaled_num(value->i64, value->type);
+    case PHYS_I128: return scaled_num(value->i128, value->type);
+    default: return value->num;
+    }
+}
+
+static tcudb_status print_bpchar(const Value *value, Buf *buf, Error *err)
+{
+    TRY(buf_str(buf, value->str, err));
+    for (uint32_t have = utf8_length(value->str); have < value->type.length; have++) TRY(buf_char(buf, ' ', err));
+    return TCUDB_OK;
+}
+
+tcudb_status value_print(const Value *value, Buf *buf, Error *err)
+{
+    char text[NUM_TEXT_MAX];
+    assert(!value->null);
+    switch ((TypeId)value->type.id) {
+    case TYPE_BOOL: return buf_char(buf, value->b ? 't' : 'f', err);
+    case TYPE_INT2: return buf_append(buf, text, int_print(value->i16, text), err);
+    case TYPE_INT4: return buf_append(buf, text, int_print(value->i32, text), err);
+    case TYPE_INT8: return buf_append(buf, text, int_print(value->i64, text), err);
+    case TYPE_NUMERIC: return buf_append(buf, text, num_print(value_num(value), text), err);
+    case TYPE_FLOAT4: return buf_append(buf, text, float4_print(value->f32, text), err);
+    case TYPE_FLOAT8: return buf_append(buf, text, float8_print(value->f64, text), err);
+    case TYPE_DATE: return buf_append(buf, text, date_print(value->i32, text), err);
+    case TYPE_TIMESTAMP: return buf_append(buf, text, timestamp_print(value->i64, text), err);
+    case TYPE_INTERVAL: return buf_append(buf, text, interval_print(value->interval, text), err);
+    case TYPE_BPCHAR: return print_bpchar(value, buf, err);
+    case TYPE_UNKNOWN:
+    case TYPE_TEXT:
+    case TYPE_VARCHAR: return buf_str(buf, value->str, err);
+    case TYPE_NONE:
+    case TYPE_COUNT: break;
+    }
+    return error_set(err, SQLSTATE_INTERNAL_ERROR, "a value without a type cannot be printed");
+}
+
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int float_order(double a, double b)
+{
+    bool na = a != a, nb = b != b;
+    return na || nb ? (int)na - (int)nb : ORDER(a, b);
+}
+
+int value_compare(const Value *a, const Value *b)
+{
+    assert(!a->null && !b->null && a->type.id == b->type.id);
+    switch ((TypeId)a->type.id) {
+    case TYPE_BOOL: return ORDER(a->b, b->b);
+    case TYPE_INT2: return ORDER(a->i16, b->i16);
+    case TYPE_INT4:
+    case TYPE_DATE: return ORDER(a->i32, b->i32);
+    case TYPE_INT8:
+    case TYPE_TIMESTAMP: return ORDER(a->i64, b->i64);
+    case TYPE_NUMERIC: return num_compare(value_num(a), value_num(b));
+    case TYPE_FLOAT4: return float_order(a->f32, b->f32);
+    case TYPE_FLOAT8: return float_order(a->f64, b->f64);
+    case TYPE_INTERVAL: return interval_compare(a->interval, b->interval);
+    case TYPE_UNKNOWN:
+    case TYPE_TEXT:
+    case TYPE_VARCHAR:
+    case TYPE_BPCHAR: return str_compare(a->str, b->str);
+    case TYPE_NONE:
+    case TYPE_COUNT: break;
+    }
+    return 0;
+}
+
+static tcudb_status parse_numeric(Str text, Type type, Value *out, Error *err)
+{
+    Num num;
+    int128 scaled;
+    TRY(num_parse(text, &num, err));
+    if (type.precision == 0) {
+        out->num = num;
+        return TCUDB_OK;
+    }
+    TRY(num_to_scaled(num, type, &scaled, err));
+    if (type_phys(type) == PHYS_I64)
+        out->i64 = (int64_t)scaled;
+    else
+        out->i128 = scaled;
+    return TCUDB_OK;
+}
+
+static tcudb_status parse_text(Str text, Type type, Arena *arena, Value *out, Error *err)
+{
+    Str fitted = text;
+    TRY(text_fit(text, type, false, &fitted, err));
+    char *copy = arena_strndup(arena, fitted.ptr, fitted.len, err);
+    TRY_PTR(copy);
+    out->str = (Str){copy, fitted.len};
+    return TCUDB_OK;
+}
+
+tcudb_status value_parse(Str text, Type type, Arena *arena, Value *out, Error *err)
+{
+    int64_t wide = 0;
+    *out = (Value){.type = type};
+    switch ((TypeId)type.id) {
+    case TYPE_BOOL: return bool_parse(text, &out->b, err);
+    case TYPE_INT2:
+        TRY(int_parse(text, INT16_MIN, INT16_MAX, "smallint", &wide, err));
+        out->i16 = (int16_t)wide;
+        return TCUDB_OK;
+    case TYPE_INT4:
+        TRY(int_parse(text, INT32_MIN, INT32_MAX, "integer", &wide, err));
+        out->i32 = (int32_t)wide;
+        return TCUDB_OK;
+    case TYPE_INT8: return int_parse(text, INT64_MIN, INT64_MAX, "bigint", &out->i64, err);
+    case TYPE_NUMERIC: return parse_numeric(text, type, out, err);
+    case TYPE_FLOAT4: return float4_parse(text, &out->f32, err);
+    case TYPE_FLOAT8: return float8_parse(text, &out->f64, err);
+    case TYPE_DATE: return date_parse(text, &out->i32, err);
+    case TYPE_TIMESTAMP: return timestamp_parse(text, &out->i64, err);
+    case TYPE_INTERVAL: return interval_parse(text, &out->interval, err);
+    case TYPE_UNKNOWN:
+    case TYPE_TEXT:
+    case TYPE_VARCHAR:
+    case TYPE_BPCHAR: return parse_text(text, type, arena, out, err);
+    case TYPE_NONE:
+    case TYPE_COUNT: break;
+    }
+    return error_set(err, SQLSTATE_INTERNAL_ERROR, "a value without a type cannot be parsed");
+}
+
+tcudb_status value_number_literal(Str text, Value *out, Error *err)
+{
+    int64_t wide;
+    if (int_parse(text, INT64_MIN, INT64_MAX, "bigint", &wide, NULL) == TCUDB_OK) {
+        bool small = wide >= INT32_MIN && wide <= INT32_MAX;
+        *out = (Value){.type = TYPE(small ? TYPE_INT4 : TYPE_INT8)};
+        if (small)
+            out->i32 = (int32_t)wide;
+        else
+            out->i64 = wide;
+        return TCUDB_OK;
+    }
+    Num num;
+    TRY(num_parse(text, &num, err));
+    *out = (Value){.type = TYPE(TYPE_NUMERIC)};
+    out->num = num;
+    int digits = num_digits(num.value);
+    int precision = digits > num.scale ? digits : num.scale;
+    if (num.kind != NUM_FINITE || precision > NUM_MAX_DIGITS) return TCUDB_OK;
+    out->type = TYPE_DECIMAL((uint8_t)(precision < 1 ? 1 : precision), (uint8_t)num.scale);
+    if (type_phys(out->type) == PHYS_I64)
+        out->i64 = (int64_t)num.value;
+    else
+        out->i128 = num.value;
+    return TCUDB_OK;
+}
+
+tcudb_status value_cast(const Value *in, Type to, CastContext context, Arena *arena, Value *out, Error *err)
+{
+    const Func *func;
+    TRY(func_cast(in->type, to, context, 0, &func, err));
+    if (in->null) {
+        *out = (Value){.type = to, .null = true};
+        return TCUDB_OK;
+    }
+    if (func == NULL) { /* same bits; a wider numeric of the same form is one too */
+        *out = *in;
+        out->type = to;
+        return TCUDB_OK;
+    }
+    EvalCtx ctx = {.arena = arena};
+    Vector from, result;
+    TRY(vec_const(arena, in, &from, err));
+    TRY(vec_new(arena, to, 1, &result, err));
+    from.form = VEC_FLAT;
+    TRY(func->eval(&ctx, &from, 1, NULL, 1, &result, err));
+    *out = vec_value(&result, 0);
+    return TCUDB_OK;
+}
