@@ -1,5 +1,5 @@
 /*
- * kernels.h: exact matrix kernels for the CPU: 8-bit limb products, 1-bit products, sparse rows.
+ * kernels.h: exact matrix kernels for the CPU: 8-bit limb products and 1-bit products.
  *
  * All of them compute exact integers; the caller proves beforehand (tensor/exact.h) that the result type
  * holds every sum. Operands are laid out once, when they are filled, in the order the inner loops read
@@ -76,29 +76,5 @@ static inline void bitmat_set(BitMatrix *matrix, uint32_t row, uint64_t k)
 /* out[i * stride + j] = number of k set in both rows, for BIT_TILE x BIT_TILE rows from (row_a, row_b). */
 void bitmat_multiply(KernelIsa isa, const BitMatrix *a, uint32_t row_a, const BitMatrix *b, uint32_t row_b,
                      int64_t *out, size_t stride);
-
-/* ---- sparse --------------------------------------------------------------------------------- */
-
-/* Rows of (column, value) pairs; a column occurs at most once a row. values NULL: all ones. */
-typedef struct SparseMatrix {
-    uint32_t rows;
-    uint32_t columns;
-    const uint64_t *starts; /* rows + 1 */
-    const uint32_t *ids;
-    const int64_t *values;
-} SparseMatrix;
-
-/* The accumulator of one output row, b->columns wide; sums and counts zero at the start. */
-typedef struct SparseRow {
-    int64_t *sums;
-    uint32_t *counts;  /* products that met in each column: its first-touch mark */
-    uint32_t *touched; /* distinct columns in order of first touch; room for columns + 1 */
-    uint32_t ntouched;
-} SparseRow;
-
-/* Adds row `row` of A x B (Gustavson). The caller zeroes what was touched. */
-void sparse_row_multiply(const SparseMatrix *a, uint32_t row, const SparseMatrix *b, SparseRow *out);
-/* Products that the whole multiplication makes: the exact cost of the sparse form. */
-uint64_t sparse_products(const SparseMatrix *a, const SparseMatrix *b);
 
 #endif

@@ -132,57 +132,12 @@ static void bit_products_count_common_bits(void **state)
     }
 }
 
-enum { M = 20, K = 30, N = 25 };
-
-static uint64_t fill_sparse(uint32_t rows, uint32_t columns, uint64_t *starts, uint32_t *ids, int64_t *values,
-                            int64_t *dense)
-{
-    uint64_t n = 0;
-    for (uint32_t i = 0; i < rows; i++) {
-        starts[i] = n;
-        for (uint32_t t = 0; t < columns; t++) {
-            if (next_random() % 3 != 0) continue;
-            ids[n] = t;
-            values[n++] = dense[i * columns + t] = (int64_t)(next_random() % 2001) - 1000;
-        }
-    }
-    return starts[rows] = n;
-}
-
-static void sparse_rows_match_dense_ones(void **state)
-{
-    (void)state;
-    static int64_t dense_a[M * K], dense_b[K * N], values_a[M * K], values_b[K * N];
-    static uint64_t starts_a[M + 1], starts_b[K + 1];
-    static uint32_t ids_a[M * K], ids_b[K * N];
-    fill_sparse(M, K, starts_a, ids_a, values_a, dense_a);
-    fill_sparse(K, N, starts_b, ids_b, values_b, dense_b);
-    SparseMatrix a = {M, K, starts_a, ids_a, values_a}, b = {K, N, starts_b, ids_b, values_b};
-    uint64_t products = 0;
-    for (uint32_t i = 0; i < M; i++) {
-        int64_t sums[N] = {0};
-        uint32_t counts[N] = {0}, touched[N + 1], seen = 0;
-        SparseRow row = {sums, counts, touched, 0};
-        sparse_row_multiply(&a, i, &b, &row);
-        for (int j = 0; j < N; j++) {
-            int64_t sum = 0;
-            for (int t = 0; t < K; t++) sum += dense_a[i * K + (uint32_t)t] * dense_b[t * N + j];
-            assert_int_equal(sums[j], sum);
-            seen += counts[j] > 0;
-            products += counts[j];
-        }
-        assert_int_equal(row.ntouched, seen);
-    }
-    assert_int_equal(sparse_products(&a, &b), products);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limb_products_are_exact),
         cmocka_unit_test(long_sums_are_cut_into_chunks),
         cmocka_unit_test(bit_products_count_common_bits),
-        cmocka_unit_test(sparse_rows_match_dense_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

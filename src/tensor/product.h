@@ -1,0 +1,81 @@
+/*
+ * product.h: the sum-product of two relations: what a binary contraction computes.
+ *
+ *     out[g][h] = sum over key k of left[g][k] x right[k][h]
+ *
+ * A Side is a bag of rows (group, key, values), in any order, duplicates allowed: equal (group, key) rows
+ * are added first (pre-aggregation), which is what SUM over a join means under bag semantics. A Product
+ * multiplies one value column of the left by one of the right; the column ONES counts rows, so
+ * ONES x ONES is COUNT(*). Groups exist where COUNT(*) > 0, never where a sum happens to be nonzero.
+ *
+ * Three forms, chosen from the exact histograms of the keys: sparse rows (Gustavson), dense 8-bit limbs
+ * (matrix instructions), 1-bit popcount (counts of unique pairs), and a split of the keys between sparse
+ * and dense. All are exact; sums wider than 64 bits are computed in 128.
+ */
+#ifndef TENSOR_PRODUCT_H
+#define TENSOR_PRODUCT_H
+
+#include "base/pool.h"
+#include "tensor/kernels.h"
+
+enum { ONES = UINT32_MAX, PRODUCT_MAX = 16 };
+
+typedef struct Side {
+    uint32_t groups; /* group codes are below this */
+    uint64_t n;
+    const uint32_t *group;
+    const uint32_t *key;
+    uint32_t nvalues;
+    const int64_t *const *values; /* nvalues arrays of n */
+} Side;
+
+typedef struct Product {
+    uint32_t left, right; /* value columns, or ONES */
+} Product;
+
+typedef enum ProductForm { FORM_AUTO, FORM_SPARSE, FORM_DENSE, FORM_BITS, FORM_SPLIT, FORM_COUNT_ } ProductForm;
+
+typedef struct ProductSpec {
+    uint32_t keys; /* key codes are below this */
+    Side left, right;
+    uint32_t nproducts; /* 0..PRODUCT_MAX; COUNT(*) always comes along and need not be listed */
+    Product products[PRODUCT_MAX];
+    ProductForm form;  /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
+    bool exact_counts; /* false: counts only have to be positive where rows meet */
+    KernelIsa isa;
+    size_t memory; /* bytes the operands and blocks may take; 0: any. Beyond it the output is blocked */
+} ProductSpec;
+
+/* What was decided and why it is exact: printed by EXPLAIN ANALYZE. */
+typedef struct ProductReport {
+    ProductForm form;
+    uint64_t products;                /* pairs that the join makes after pre-aggregation */
+    uint32_t heavy_keys;              /* keys in the dense part */
+    uint32_t limbs_left, limbs_right; /* largest of all products; 0: none in limbs */
+    uint32_t sum_bits;                /* proven bound of every sum, sign included */
+    bool wide;                        /* sums in 128 bits */
+    uint64_t rows;                    /* output rows */
+    double build_seconds, multiply_seconds;
+    char why[160];
+} ProductReport;
+
+/* One run of output rows; within a task left groups ascend, and tasks ascend among themselves. sums[p][r] is
+ * product p of row r, as int64 or (wide) int128; counts[r] is COUNT(*), or merely > 0. */
+typedef struct ProductRows {
+    uint64_t task;
+    uint32_t n;
+    const uint32_t *left_group, *right_group;
+    const uint64_t *counts;
+    const void *const *sums;
+    bool wide;
+} ProductRows;
+/* Called from several threads at once, for different workers. Memory is valid during the call. */
+typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRows *rows, Error *err);
+
+/* The caller has proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other
+ * errors: 53200; 57014; whatever the sink reports. */
+tcudb_status product_run(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel, ProductSink sink,
+                         void *ctx, ProductReport *report, Error *err) MUST_CHECK;
+const char *product_form_name(ProductForm form);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * product_run against a plain join of the two bags: every form, instruction set and number of workers, signed
+ * and huge values, duplicates, skew, empty sides.
+ */
+#include "tensor/product.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS_MAX = 120, KEYS_MAX = 90, ROWS_MAX = 6000, OUTS = 3 };
+
+static uint64_t seed = 88172645463325252u;
+
+static uint64_t next_random(void)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed;
+}
+
+typedef struct Bag {
+    uint32_t group[ROWS_MAX], key[ROWS_MAX];
+    int64_t values[2][ROWS_MAX];
+    const int64_t *columns[2];
+} Bag;
+
+typedef struct Result {
+    pthread_mutex_t lock;
+    uint64_t counts[GROUPS_MAX][GROUPS_MAX];
+    int128 sums[OUTS][GROUPS_MAX][GROUPS_MAX];
+    uint32_t nproducts;
+    uint64_t rows;
+} Result;
+
+static Bag left, right;
+static Result expected, actual;
+
+/* span: values are in [-span, span]. skew: half of the rows share key 0. */
+static Side fill(Bag *bag, uint32_t groups, uint32_t keys, uint64_t n, int64_t span, bool skew)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        bag->group[i] = (uint32_t)(next_random() % groups);
+        bag->key[i] = skew && next_random() % 2 ? 0 : (uint32_t)(next_random() % keys);
+        for (int v = 0; v < 2; v++)
+            bag->values[v][i] = span == 0 ? 1 : (int64_t)(next_random() % (2 * (uint64_t)span + 1)) - span;
+    }
+    bag->columns[0] = bag->values[0];
+    bag->columns[1] = bag->values[1];
+    return (Side){groups, n, bag->group, bag->key, 2, bag->columns};
+}
+
+static int64_t value_of(const Side *side, uint32_t column, uint64_t row)
+{
+    return column == ONES ? 1 : side->values[column][row];
+}
+
+static void join_plainly(const ProductSpec *spec)
+{
+    memset(&expected, 0, sizeof expected);
+    for (uint64_t i = 0; i < spec->left.n; i++) {
+        for (uint64_t j = 0; j < spec->right.n; j++) {
+            if (spec->left.key[i] != spec->right.key[j]) continue;
+            uint32_t g = spec->left.group[i], h = spec->right.group[j];
+            expected.counts[g][h]++;
+            for (uint32_t p = 0; p < spec->nproducts; p++)
+                expected.sums[p][g][h] += (int128)value_of(&spec->left, spec->products[p].left, i) *
+                                          value_of(&spec->right, spec->products[p].right, j);
+        }
+    }
+}
+
+static tcudb_status collect(void *ctx, uint32_t worker, const ProductRows *rows, Error *err)
+{
+    (void)worker, (void)err;
+    Result *result = ctx;
+    pthread_mutex_lock(&result->lock);
+    for (uint32_t r = 0; r < rows->n; r++) {
+        uint32_t g = rows->left_group[r], h = rows->right_group[r];
+        result->counts[g][h] += rows->counts[r];
+        for (uint32_t p = 0; p < result->nproducts; p++)
+            result->sums[p][g][h] +=
+                rows->wide ? ((const int128 *)rows->sums[p])[r] : ((const int64_t *)rows->sums[p])[r];
+        result->rows++;
+    }
+    pthread_mutex_unlock(&result->lock);
+    return TCUDB_OK;
+}
+
+static void check_run(ProductSpec *spec, uint32_t workers)
+{
+    Pool *pool = NULL;
+    Error err = {0};
+    Mem mem;
+    mem_init(&mem, 0);
+    ProductReport report;
+    assert_int_equal(pool_new(workers, &pool, &err), TCUDB_OK);
+    memset(&actual, 0, sizeof actual);
+    pthread_mutex_init(&actual.lock, NULL);
+    actual.nproducts = spec->nproducts;
+    tcudb_status status = product_run(spec, pool, &mem, NULL, collect, &actual, &report, &err);
+    if (status != TCUDB_OK) fail_msg("%s", err.message);
+    uint64_t rows = 0;
+    for (uint32_t g = 0; g < spec->left.groups; g++) {
+        for (uint32_t h = 0; h < spec->right.groups; h++) {
+            rows += expected.counts[g][h] > 0;
+            if (spec->exact_counts)
+                assert_int_equal(actual.counts[g][h], expected.counts[g][h]);
+            else
+                assert_int_equal(actual.counts[g][h] > 0, expected.counts[g][h] > 0);
+            for (uint32_t p = 0; p < spec->nproducts; p++) assert_true(actual.sums[p][g][h] == expected.sums[p][g][h]);
+        }
+    }
+    assert_int_equal(actual.rows, rows);
+    assert_int_equal(report.rows, rows);
+    assert_int_equal(atomic_load(&mem.used), 0);
+    pool_free(pool);
+}
+
+static void check_all_forms(ProductSpec *spec)
+{
+    join_plainly(spec);
+    for (int isa = 0; isa <= (int)kernels_best_isa(); isa++) {
+        spec->isa = (KernelIsa)isa;
+        for (int form = 0; form < FORM_COUNT_; form++) {
+            spec->form = (ProductForm)form;
+            for (int exact = 0; exact < 2; exact++) {
+                spec->exact_counts = exact;
+                check_run(spec, 1 + (uint32_t)form % 3);
+            }
+        }
+    }
+}
+
+static void every_form_equals_the_join(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t g, h, keys;
+        uint64_t n, m;
+        int64_t span;
+        bool skew;
+    } cases[] = {{1, 1, 1, 1, 1, 0, false},          {3, 5, 2, 40, 30, 1, false},
+                 {20, 60, 30, 600, 700, 127, false}, {17, 49, 90, 3000, 2000, 40000, true},
+                 {120, 120, 7, 900, 900, 0, false},  {9, 8, 1, 50, 60, INT32_MAX, false},
+                 {30, 100, 64, 1500, 1500, 1, true}, {8, 48, 4, 100, 100, INT64_MAX / 4096, false}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ProductSpec spec = {.keys = cases[c].keys,
+                            .left = fill(&left, cases[c].g, cases[c].keys, cases[c].n, cases[c].span, cases[c].skew),
+                            .right = fill(&right, cases[c].h, cases[c].keys, cases[c].m, cases[c].span, cases[c].skew)};
+        spec.nproducts = 3;
+        spec.products[0] = (Product){0, 0};
+        spec.products[1] = (Product){1, ONES};
+        spec.products[2] = (Product){ONES, 1};
+        check_all_forms(&spec);
+        spec.nproducts = 0;
+        check_all_forms(&spec);
+    }
+}
+
+static void full_matrices_need_no_count(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    for (uint32_t i = 0; i < N * N; i++) {
+        left.group[i] = right.key[i] = i / N;
+        left.key[i] = right.group[i] = i % N;
+        left.values[0][i] = (int64_t)(next_random() % 256) - 128;
+        right.values[0][i] = -128;
+    }
+    left.columns[0] = left.values[0];
+    right.columns[0] = right.values[0];
+    ProductSpec spec = {.keys = N,
+                        .left = {N, (uint64_t)N * N, left.group, left.key, 1, left.columns},
+                        .right = {N, (uint64_t)N * N, right.group, right.key, 1, right.columns},
+                        .nproducts = 1,
+                        .products = {{0, 0}}};
+    check_all_forms(&spec);
+}
+
+static void empty_sides_give_no_rows(void **state)
+{
+    (void)state;
+    ProductSpec spec = {.keys = 5, .left = fill(&left, 3, 5, 10, 3, false), .right = {.groups = 4}};
+    check_all_forms(&spec);
+}
+
+static void a_small_memory_limit_moves_keys_to_the_sparse_part(void **state)
+{
+    (void)state;
+    ProductSpec spec = {.keys = 64,
+                        .left = fill(&left, 40, 64, 3000, 100, true),
+                        .right = fill(&right, 90, 64, 3000, 100, true),
+                        .nproducts = 1,
+                        .products = {{0, 1}},
+                        .memory = 20000};
+    check_all_forms(&spec);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_form_equals_the_join),
+        cmocka_unit_test(full_matrices_need_no_count),
+        cmocka_unit_test(empty_sides_give_no_rows),
+        cmocka_unit_test(a_small_memory_limit_moves_keys_to_the_sparse_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
