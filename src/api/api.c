@@ -1,4 +1,0 @@
-/*
- * api.c: the C API over session/. Not written yet.
- */
-#include "tcudb.h"

@@ -1,0 +1,176 @@
+/*
+ * ddl.c: CREATE TABLE [AS], CREATE VIEW, DROP, TRUNCATE, ALTER TABLE ... RENAME TO.
+ *
+ * Dependencies are not stored: views are kept as text, so what depends on a relation is found by binding
+ * every view before and after the relation is gone. A view that binds before and not after depends on it.
+ * Cost: two bindings of every view for each DROP or RENAME; nothing without views.
+ */
+#include "session/session_int.h"
+
+#include <assert.h>
+
+/* ---- creating ------------------------------------------------------------------------------ */
+
+static bool relation_exists(Txn *txn, Str name)
+{
+    return txn_table(txn, name) != NULL || txn_view(txn, name) != NULL;
+}
+
+/* CREATE TABLE AS: the query's rows go in through an Insert node, so that loading is parallel. */
+static tcudb_status fill_table(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    Plan *insert = plan_new(run->arena, PLAN_INSERT, 1, 0, err);
+    TRY_PTR(insert);
+    insert->inputs[0] = stmt->plan;
+    insert->insert.table = stmt->table.name;
+    return session_run_plan_into(run, stmt, insert, session_drop_batch, NULL, err);
+}
+
+tcudb_status session_create_table(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    Txn *txn = run->session->txn;
+    if (stmt->flag && relation_exists(txn, stmt->table.name)) {
+        session_notify(run->session, "NOTICE", SQLSTATE_DUPLICATE_TABLE,
+                       "relation \"" STR_FMT "\" already exists, skipping", STR_ARG(stmt->table.name));
+        run->tag = stmt->plan != NULL ? "CREATE TABLE AS" : "CREATE TABLE";
+        return TCUDB_OK;
+    }
+    TRY(txn_create_table(txn, &stmt->table, err));
+    return stmt->plan == NULL ? TCUDB_OK : fill_table(run, err);
+}
+
+tcudb_status session_create_view(Run *run, Error *err)
+{
+    return txn_create_view(run->session->txn, &run->stmt->create_view, run->stmt->flag, err);
+}
+
+/* ---- dependencies -------------------------------------------------------------------------- */
+
+typedef struct ViewState {
+    Str name;
+    bool works;
+} ViewState;
+
+static bool view_works(Run *run, const ViewDef *view)
+{
+    Arena scratch;
+    arena_init(&scratch, run->arena->mem);
+    Run inner = *run;
+    inner.arena = &scratch;
+    Ast *ast = NULL;
+    Stmt *stmt = NULL;
+    uint32_t n = 0;
+    bool works = sql_parse(&scratch, view->sql, &ast, &n, NULL) == TCUDB_OK && n == 1 &&
+                 session_bind(&inner, ast, NULL, 0, &stmt, NULL) == TCUDB_OK;
+    arena_free(&scratch);
+    return works;
+}
+
+static tcudb_status list_views(Run *run, ViewState **out, uint32_t *n, Error *err)
+{
+    Txn *txn = run->session->txn;
+    *n = txn_view_count(txn);
+    *out = ARENA_ARRAY(run->arena, ViewState, *n, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < *n; i++) {
+        const ViewDef *view = txn_view_at(txn, i);
+        char *name = arena_strndup(run->arena, view->name.ptr, view->name.len, err);
+        TRY_PTR(name);
+        (*out)[i] = (ViewState){.name = {name, view->name.len}, .works = view_works(run, view)};
+    }
+    return TCUDB_OK;
+}
+
+/* The next view that worked in `before` and no longer does; NULL: none. */
+static const ViewDef *broken_view(Run *run, const ViewState *before, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const ViewDef *view = before[i].works ? txn_view(run->session->txn, before[i].name) : NULL;
+        if (view != NULL && !view_works(run, view)) return view;
+    }
+    return NULL;
+}
+
+/* ---- dropping ------------------------------------------------------------------------------ */
+
+static tcudb_status drop_one(Txn *txn, Str name, bool view, Error *err)
+{
+    const char *kind = view ? "view" : "table";
+    bool table_there = txn_table(txn, name) != NULL;
+    bool view_there = txn_view(txn, name) != NULL;
+    if (view ? view_there : table_there) return view ? txn_drop_view(txn, name, err) : txn_drop_table(txn, name, err);
+    if (!table_there && !view_there)
+        return error_set(err, SQLSTATE_UNDEFINED_TABLE, "%s \"" STR_FMT "\" does not exist", kind, STR_ARG(name));
+    error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(name), kind);
+    error_hint(err, view ? "Use DROP TABLE to remove a table." : "Use DROP VIEW to remove a view.");
+    return TCUDB_ERROR;
+}
+
+static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views, uint32_t nviews, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    const char *kind = stmt->view ? "view" : "table";
+    for (;;) {
+        const ViewDef *view = broken_view(run, views, nviews);
+        if (view == NULL) return TCUDB_OK;
+        if (!stmt->cascade) {
+            error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+                      "cannot drop %s " STR_FMT " because other objects depend on it", kind, STR_ARG(name));
+            error_detail(err, "view " STR_FMT " depends on %s " STR_FMT, STR_ARG(view->name), kind, STR_ARG(name));
+            error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
+            return TCUDB_ERROR;
+        }
+        session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
+        TRY(txn_drop_view(run->session->txn, view->name, err));
+    }
+}
+
+tcudb_status session_drop(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    Txn *txn = run->session->txn;
+    ViewState *views = NULL;
+    uint32_t nviews = 0;
+    Str last = {0};
+    TRY(list_views(run, &views, &nviews, err));
+    for (uint32_t i = 0; i < stmt->nnames; i++) {
+        Str name = stmt->names[i];
+        if (stmt->flag && !relation_exists(txn, name)) {
+            session_notify(run->session, "NOTICE", "00000", "%s \"" STR_FMT "\" does not exist, skipping",
+                           stmt->view ? "view" : "table", STR_ARG(name));
+            continue;
+        }
+        TRY(drop_one(txn, name, stmt->view, err));
+        last = name;
+    }
+    return last.len == 0 ? TCUDB_OK : settle_dependents(run, last, views, nviews, err);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------ */
+
+tcudb_status session_truncate(Run *run, Error *err)
+{
+    for (uint32_t i = 0; i < run->stmt->nnames; i++) TRY(txn_truncate(run->session->txn, run->stmt->names[i], err));
+    return TCUDB_OK;
+}
+
+tcudb_status session_rename(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    ViewState *views = NULL;
+    uint32_t nviews = 0;
+    if (stmt->flag && txn_table(run->session->txn, stmt->name) == NULL) {
+        session_notify(run->session, "NOTICE", "00000", "relation \"" STR_FMT "\" does not exist, skipping",
+                       STR_ARG(stmt->name));
+        return TCUDB_OK;
+    }
+    TRY(list_views(run, &views, &nviews, err));
+    TRY(txn_rename_table(run->session->txn, stmt->name, stmt->text, err));
+    const ViewDef *view = broken_view(run, views, nviews);
+    if (view == NULL) return TCUDB_OK;
+    error_unsupported(err, 0, "renaming a table that a view depends on");
+    error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));
+    return TCUDB_ERROR;
+}

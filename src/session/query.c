@@ -1,0 +1,112 @@
+/*
+ * query.c: bound plan -> optimised -> physical -> rows.
+ *
+ * Every execution optimises anew with the parameters' values known, as PostgreSQL does for the first runs
+ * of a prepared statement; planning takes well under a millisecond.
+ */
+#include "session/session_int.h"
+#include "opt/opt.h"
+
+#include <assert.h>
+
+bool stmt_returns_rows(const Stmt *stmt)
+{
+    if (stmt->kind != STMT_QUERY || stmt->plan == NULL) return false;
+    return stmt->plan->ncols > 0 || strcmp(stmt->tag, "SELECT") == 0;
+}
+
+/* The instance's pool, or one of the session's own after SET tcudb.threads. */
+static tcudb_status find_pool(Session *session, Pool **out, Error *err)
+{
+    int64_t want = session->settings.threads;
+    *out = session->instance->pool;
+    if (want == 0 || want == pool_workers(session->instance->pool)) return TCUDB_OK;
+    if (session->pool == NULL || pool_workers(session->pool) != want) {
+        if (session->pool != NULL) pool_free(session->pool);
+        session->pool = NULL;
+        TRY(pool_new((uint32_t)want, &session->pool, err));
+    }
+    *out = session->pool;
+    return TCUDB_OK;
+}
+
+tcudb_status session_set_up(Run *run, Error *err)
+{
+    Session *session = run->session;
+    TRY(session_check_engine(&session->settings, err));
+    return find_pool(session, &run->pool, err);
+}
+
+static OptEnv opt_env(const Run *run, const Stmt *stmt)
+{
+    return (OptEnv){
+        .arena = run->arena,
+        .settings = &run->session->settings,
+        .params = run->params,
+        .nparams = run->nparams,
+        .now = run->session->now,
+        .next_col = stmt->next_col,
+        .workers = pool_workers(run->pool),
+    };
+}
+
+static ExecEnv exec_env(Run *run)
+{
+    Session *session = run->session;
+    return (ExecEnv){
+        .txn = session->txn,
+        .pool = run->pool,
+        .mem = db_mem(session->instance->db),
+        .settings = &session->settings,
+        .params = run->params,
+        .nparams = run->nparams,
+        .now = session->now,
+        .cancel = &session->watch.cancel,
+        .progress = &run->progress,
+    };
+}
+
+tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out, Error *err)
+{
+    TRY(session_set_up(run, err));
+    OptEnv opt = opt_env(run, stmt);
+    TRY(opt_run_traced(&opt, &plan, trace, ctx, err));
+    ExecEnv exec = exec_env(run);
+    TRY(phys_plan(run->arena, &exec, plan, out, err));
+    return watch_check(&run->session->watch, err);
+}
+
+tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *ctx, Error *err)
+{
+    ExecEnv env = exec_env(run);
+    tcudb_status status = exec_run(&env, phys, batch, ctx, &run->report, err);
+    session_explain_engine(&run->session->settings, &run->report);
+    return status;
+}
+
+tcudb_status session_run_plan_into(Run *run, const Stmt *stmt, Plan *plan, ExecSink batch, void *ctx, Error *err)
+{
+    PhysPlan *phys = NULL;
+    TRY(session_plan(run, stmt, plan, NULL, NULL, &phys, err));
+    return session_exec(run, phys, batch, ctx, err);
+}
+
+tcudb_status session_drop_batch(void *ctx, const Batch *batch, Error *err)
+{
+    (void)ctx;
+    (void)batch;
+    (void)err;
+    return TCUDB_OK;
+}
+
+tcudb_status session_run_plan(Run *run, const Stmt *stmt, Plan *plan, Error *err)
+{
+    ExecSink batch = run->sink->batch;
+    if (batch == NULL) return session_run_plan_into(run, stmt, plan, session_drop_batch, NULL, err);
+    return session_run_plan_into(run, stmt, plan, batch, run->sink->ctx, err);
+}
+
+tcudb_status session_columns(const SessionSink *sink, const PlanCol *cols, uint32_t ncols, Error *err)
+{
+    return sink->columns == NULL ? TCUDB_OK : sink->columns(sink->ctx, cols, ncols, err);
+}

@@ -1,0 +1,150 @@
+/*
+ * session_int.h: the state of a connection, and the steps of a statement, for the files of session/.
+ */
+#ifndef SESSION_SESSION_INT_H
+#define SESSION_SESSION_INT_H
+
+#include "session/session.h"
+#include "session/watch.h"
+#include "session/rows.h"
+#include "opt/opt.h"
+
+typedef struct Point { /* SAVEPOINT */
+    char *name;        /* malloc'd through mem_alloc(NULL) */
+    Savepoint at;
+    Settings settings; /* to return to */
+} Point;
+
+typedef struct Named { /* PREPARE */
+    struct Named *next;
+    Prepared *prepared;
+    char name[]; /* NUL-terminated */
+} Named;
+
+struct Session {
+    Instance *instance;
+    Settings settings;  /* in force */
+    Settings at_begin;  /* what ROLLBACK returns to */
+    Settings at_commit; /* what COMMIT leaves: SET LOCAL changes only `settings` */
+    Txn *txn;           /* NULL: none open */
+    bool block;         /* opened by BEGIN */
+    bool failed;        /* a statement of the block failed: only ROLLBACK helps */
+    int64_t now;        /* start of the transaction, as a TIMESTAMP value */
+    Point *points;
+    uint32_t npoints;
+    uint32_t cap_points;
+    Named *named;
+    SessionIo io;
+    SessionNotice notice;
+    void *notice_ctx;
+    Watch watch;
+    Pool *pool; /* of its own after SET tcudb.threads; NULL: the instance's */
+};
+
+/* One statement on its way. Everything in it lives in `arena` or longer. */
+typedef struct Run {
+    Session *session;
+    Arena *arena;
+    const Stmt *stmt;
+    const SessionSink *sink;
+    const Value *params;
+    uint32_t nparams;
+    const char *tag;
+    bool locked; /* the write lock is taken */
+    Pool *pool;  /* set by session_plan */
+    ExecReport report;
+    Progress progress;
+} Run;
+
+/* ---- txn.c: transactions ------------------------------------------------------------------- */
+
+tcudb_status session_begin(Session *session, bool block, Error *err) MUST_CHECK;
+tcudb_status session_commit(Session *session, Error *err) MUST_CHECK;
+void session_rollback(Session *session);
+/* BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO. */
+tcudb_status session_run_txn(Run *run, Error *err) MUST_CHECK;
+void session_free_points(Session *session);
+
+/* ---- stmt.c: what each kind of statement does ---------------------------------------------- */
+
+tcudb_status session_dispatch(Run *run, Error *err) MUST_CHECK;
+void session_notify(Session *session, const char *severity, const char *sqlstate, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+/* Binds without the intent to run: for descriptions. */
+tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
+                          Error *err) MUST_CHECK;
+/* Binds to run: a statement that writes takes the write lock first, because that moves the snapshot. */
+tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
+                                 Error *err) MUST_CHECK;
+
+/* ---- run.c: one statement in its transaction ----------------------------------------------- */
+
+/* What happens between the start and the end of a statement's transaction. */
+typedef tcudb_status (*RunBody)(Run *run, void *ctx, Error *err);
+/* The first keyword of a statement's text, past blanks and comments. */
+Str session_first_word(Str text);
+bool session_word_in(Str word, const char *const *words, size_t n);
+/* text: to see whether it ends a failed transaction. Reports to sink->done. */
+tcudb_status session_run_one(Session *session, Arena *arena, Str text, RunBody body, void *ctx, const SessionSink *sink,
+                             Error *err) MUST_CHECK;
+
+/* ---- hint.c: adds the nearest names to "relation does not exist" ------------------------------- */
+
+void session_hint(Session *session, Error *err);
+
+/* ---- query.c: plans ------------------------------------------------------------------------ */
+
+bool stmt_returns_rows(const Stmt *stmt);
+/* Checks tcudb.engine and finds run->pool: before anything that uses either. */
+tcudb_status session_set_up(Run *run, Error *err) MUST_CHECK;
+/* Optimises and plans; trace may be NULL. */
+tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out,
+                          Error *err) MUST_CHECK;
+tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *ctx, Error *err) MUST_CHECK;
+/* A sink for rows that nobody wants. */
+tcudb_status session_drop_batch(void *ctx, const Batch *batch, Error *err) MUST_CHECK;
+/* Optimises, plans, runs; rows go to run->sink. */
+tcudb_status session_run_plan(Run *run, const Stmt *stmt, Plan *plan, Error *err) MUST_CHECK;
+/* The same into any sink; no columns call. */
+tcudb_status session_run_plan_into(Run *run, const Stmt *stmt, Plan *plan, ExecSink batch, void *ctx,
+                                   Error *err) MUST_CHECK;
+tcudb_status session_columns(const SessionSink *sink, const PlanCol *cols, uint32_t ncols, Error *err) MUST_CHECK;
+
+/* ---- engine.c ------------------------------------------------------------------------------ */
+
+/* Before a plan runs: with tcudb.require_engine, an engine that cannot run it is an error. */
+tcudb_status session_check_engine(const Settings *settings, Error *err) MUST_CHECK;
+/* After it ran: why not the engine asked for, if it was another. */
+void session_explain_engine(const Settings *settings, ExecReport *report);
+
+/* ---- ddl.c, setting.c, explain.c, prepare.c, copy.c, call.c -------------------------------- */
+
+tcudb_status session_create_table(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_create_view(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_drop(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_truncate(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_rename(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_set(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_reset(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_show(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_explain(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_prepare_named(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_execute_named(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_deallocate(Run *run, Error *err) MUST_CHECK;
+void session_free_named(Session *session);
+/* EXECUTE: its arguments become run->params, *out is the statement to run. */
+tcudb_status session_bind_execute(Run *run, const Stmt *stmt, const Stmt **out, Error *err) MUST_CHECK;
+/* A value or an untyped literal as an argument of the type `to`. */
+tcudb_status session_convert(const Value *in, Type to, Arena *arena, Value *out, Error *err) MUST_CHECK;
+/* Sets the database's limit from the setting. */
+void session_apply_memory_limit(Session *session);
+tcudb_status session_copy_from(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_copy_to(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_call(Run *run, Error *err) MUST_CHECK;
+
+/* ---- list.c: rows of SHOW TABLES and SHOW ALL ---------------------------------------------- */
+
+tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *err) MUST_CHECK;
+tcudb_status session_settings_rows(Session *session, Rows *rows, Error *err) MUST_CHECK;
+
+#endif

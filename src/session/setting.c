@@ -1,0 +1,178 @@
+/*
+ * setting.c: SET, RESET, SHOW.
+ *
+ * The values are in base/settings; here is what has to happen besides: values that name something we do not
+ * have are refused, SET survives only a COMMIT (txn.c), and a few read-only parameters that client programs
+ * ask for are answered from a table.
+ */
+#include "session/rows.h"
+#include "session/session_int.h"
+
+#include <assert.h>
+#include <strings.h>
+
+/* Parameters that only SHOW knows, as PostgreSQL 15 reports them. */
+static const struct {
+    const char *name;
+    const char *value;
+} fixed[] = {
+    {"server_version", "15.0"},
+    {"server_version_num", "150000"},
+    {"server_encoding", "UTF8"},
+    {"integer_datetimes", "on"},
+    {"in_hot_standby", "off"},
+    {"is_superuser", "on"},
+    {"max_identifier_length", "63"},
+    {"lc_collate", "C"},
+    {"lc_ctype", "C"},
+    {"transaction_isolation", "repeatable read"},
+    {"session_authorization", "tcudb"},
+};
+
+static const char *find_fixed(Str name, const char **canonical)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        if (strlen(fixed[i].name) != name.len || strncasecmp(fixed[i].name, name.ptr, name.len) != 0) continue;
+        if (canonical != NULL) *canonical = fixed[i].name;
+        return fixed[i].value;
+    }
+    return NULL;
+}
+
+static bool named(Str name, const char *setting)
+{
+    return name.len == strlen(setting) && strncasecmp(name.ptr, setting, name.len) == 0;
+}
+
+static bool contains_word(Str text, const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; i + n <= text.len; i++)
+        if (strncasecmp(text.ptr + i, word, n) == 0) return true;
+    return false;
+}
+
+/* Values that PostgreSQL takes and we cannot honour. */
+static tcudb_status check_value(Str name, Str value, Error *err)
+{
+    bool encoding = named(name, "client_encoding") && !contains_word(value, "utf8") && !contains_word(value, "utf-8") &&
+                    !contains_word(value, "unicode");
+    if (encoding) return error_unsupported(err, 0, "client_encoding \"" STR_FMT "\"", STR_ARG(value));
+    static const char *const styles[] = {"german", "sql", "postgres"};
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
+        if (named(name, "datestyle") && contains_word(value, styles[i]))
+            return error_unsupported(err, 0, "DateStyle \"" STR_FMT "\"", STR_ARG(value));
+    return TCUDB_OK;
+}
+
+void session_apply_memory_limit(Session *session)
+{
+    int64_t wanted = session->settings.memory_limit;
+    size_t limit = wanted == 0 ? session->instance->memory_limit : (size_t)wanted;
+    atomic_store(&db_mem(session->instance->db)->limit, limit);
+}
+
+tcudb_status session_set(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    Session *session = run->session;
+    if (find_fixed(stmt->name, NULL) != NULL)
+        return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
+                         STR_ARG(stmt->name));
+    TRY(check_value(stmt->name, stmt->text, err));
+    if (stmt->flag && !session->block)
+        session_notify(session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
+                       "SET LOCAL can only be used in transaction blocks");
+    TRY(settings_set(&session->settings, stmt->name, stmt->text, err));
+    if (!stmt->flag) TRY(settings_set(&session->at_commit, stmt->name, stmt->text, err));
+    session_apply_memory_limit(session);
+    return TCUDB_OK;
+}
+
+tcudb_status session_reset(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    Session *session = run->session;
+    if (stmt->flag) {
+        settings_init(&session->settings);
+        session->at_commit = session->settings;
+    } else {
+        TRY(settings_reset(&session->settings, stmt->name, err));
+        TRY(settings_reset(&session->at_commit, stmt->name, err));
+    }
+    session_apply_memory_limit(session);
+    return TCUDB_OK;
+}
+
+static tcudb_status show_text(const Settings *settings, const char *name, Arena *arena, Str *out, Error *err)
+{
+    Buf buf;
+    buf_init(&buf, NULL);
+    tcudb_status status = settings_show(settings, str_of(name), &buf, err);
+    char *copy = status == TCUDB_OK ? arena_strndup(arena, buf.data == NULL ? "" : buf.data, buf.len, err) : NULL;
+    *out = (Str){copy, (uint32_t)buf.len};
+    buf_free(&buf);
+    if (status == TCUDB_OK && copy == NULL) return TCUDB_NOMEM;
+    return status;
+}
+
+tcudb_status session_settings_rows(Session *session, Rows *rows, Error *err)
+{
+    const char *name = NULL;
+    const char *help = NULL;
+    rows_column(rows, "name", TYPE_TEXT);
+    rows_column(rows, "setting", TYPE_TEXT);
+    rows_column(rows, "description", TYPE_TEXT);
+    for (uint32_t i = 0; settings_at(i, &name, &help); i++) {
+        Str value;
+        TRY(show_text(&session->settings, name, rows->arena, &value, err));
+        Value *row = rows_add(rows, err);
+        TRY_PTR(row);
+        rows_text(&row[0], str_of(name));
+        rows_text(&row[1], value);
+        rows_text(&row[2], str_of(help));
+    }
+    return TCUDB_OK;
+}
+
+/* The setting's own spelling, for the column's name. */
+static const char *canonical_name(Str name)
+{
+    const char *at = NULL;
+    const char *help = NULL;
+    for (uint32_t i = 0; settings_at(i, &at, &help); i++)
+        if (named(name, at)) return at;
+    return NULL;
+}
+
+static tcudb_status show_one(Run *run, Rows *rows, Error *err)
+{
+    Str name = run->stmt->name;
+    const char *column = NULL;
+    const char *constant = find_fixed(name, &column);
+    Str value = constant != NULL ? str_of(constant) : (Str){0};
+    if (constant == NULL) {
+        column = canonical_name(name);
+        if (column == NULL) return settings_reset(&(Settings){0}, name, err); /* words the error */
+        TRY(show_text(&run->session->settings, column, run->arena, &value, err));
+    }
+    rows_column(rows, column, TYPE_TEXT);
+    Value *row = rows_add(rows, err);
+    TRY_PTR(row);
+    rows_text(&row[0], value);
+    return TCUDB_OK;
+}
+
+tcudb_status session_show(Run *run, Error *err)
+{
+    Rows rows;
+    rows_init(&rows, run->arena);
+    if (run->stmt->flag) {
+        TRY(session_settings_rows(run->session, &rows, err));
+    } else if (named(run->stmt->name, "tables")) {
+        TRY(session_tables_rows(run->session, (Str){0}, &rows, err));
+    } else {
+        TRY(show_one(run, &rows, err));
+    }
+    return rows_send(&rows, run->sink, err);
+}

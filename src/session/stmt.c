@@ -1,0 +1,96 @@
+/*
+ * stmt.c: from a bound statement to the function that carries it out.
+ */
+#include "session/session_int.h"
+#include "files/files.h"
+
+#include <assert.h>
+
+tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
+{
+    Session *session = run->session;
+    BindEnv env = {
+        .txn = session->txn,
+        .settings = &session->settings,
+        .now = session->now,
+        .find_table_func = files_find_table_func,
+        .param_types = types,
+        .nparam_types = ntypes,
+    };
+    return bind_statement(run->arena, &env, ast, out, err);
+}
+
+static bool query_writes(const Stmt *stmt)
+{
+    return stmt->plan != NULL &&
+           (stmt->plan->kind == PLAN_INSERT || stmt->plan->kind == PLAN_UPDATE || stmt->plan->kind == PLAN_DELETE);
+}
+
+static bool stmt_writes(const Stmt *stmt)
+{
+    switch (stmt->kind) {
+    case STMT_QUERY: return query_writes(stmt);
+    case STMT_CREATE_TABLE:
+    case STMT_CREATE_VIEW:
+    case STMT_DROP:
+    case STMT_TRUNCATE:
+    case STMT_ALTER_RENAME:
+    case STMT_COPY_FROM:
+    case STMT_CALL: return true;
+    case STMT_EXPLAIN: return query_writes(stmt->inner);
+    default: return false;
+    }
+}
+
+tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
+{
+    static const char *const writers[] = {"insert", "update", "delete", "create", "drop", "truncate", "alter", "call"};
+    Txn *txn = run->session->txn;
+    if (session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0])) {
+        TRY(txn_lock(txn, err));
+        run->locked = true;
+    }
+    TRY(session_bind(run, ast, types, ntypes, out, err));
+    if (run->locked || !stmt_writes(*out)) return TCUDB_OK;
+    TRY(txn_lock(txn, err));
+    run->locked = true;
+    return session_bind(run, ast, types, ntypes, out, err);
+}
+
+static tcudb_status run_query(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    assert(stmt->plan != NULL);
+    if (stmt_returns_rows(stmt)) TRY(session_columns(run->sink, stmt->plan->cols, stmt->plan->ncols, err));
+    return session_run_plan(run, stmt, stmt->plan, err);
+}
+
+tcudb_status session_dispatch(Run *run, Error *err)
+{
+    switch (run->stmt->kind) {
+    case STMT_QUERY: return run_query(run, err);
+    case STMT_CREATE_TABLE: return session_create_table(run, err);
+    case STMT_CREATE_VIEW: return session_create_view(run, err);
+    case STMT_DROP: return session_drop(run, err);
+    case STMT_TRUNCATE: return session_truncate(run, err);
+    case STMT_ALTER_RENAME: return session_rename(run, err);
+    case STMT_COPY_FROM: return session_copy_from(run, err);
+    case STMT_COPY_TO: return session_copy_to(run, err);
+    case STMT_BEGIN:
+    case STMT_COMMIT:
+    case STMT_ROLLBACK:
+    case STMT_SAVEPOINT:
+    case STMT_RELEASE:
+    case STMT_ROLLBACK_TO: return session_run_txn(run, err);
+    case STMT_SET: return session_set(run, err);
+    case STMT_RESET: return session_reset(run, err);
+    case STMT_SHOW: return session_show(run, err);
+    case STMT_PREPARE: return session_prepare_named(run, err);
+    case STMT_EXECUTE: return session_execute_named(run, err);
+    case STMT_DEALLOCATE: return session_deallocate(run, err);
+    case STMT_EXPLAIN: return session_explain(run, err);
+    case STMT_CALL: return session_call(run, err);
+    case STMT_NOTHING: return TCUDB_OK;
+    }
+    return error_set(err, SQLSTATE_INTERNAL_ERROR, "unknown kind of statement %d", (int)run->stmt->kind);
+}
