@@ -9,3 +9,10 @@ foreach(source ${UNIT_TESTS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
 endforeach()
+
+# The sqllogictest runner and the fault injector.
+add_executable(tcudb_slt test/slt/slt.c)
+target_link_libraries(tcudb_slt PRIVATE tcudb_shared z crypto)
+add_library(fail_nth SHARED test/fault/fail_nth.c)
+target_link_libraries(fail_nth PRIVATE dl)
+set_target_properties(fail_nth PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)

@@ -1,0 +1,203 @@
+/*
+ * fail_nth.c: a library to preload (LD_PRELOAD) that makes the n-th call of a kind fail.
+ *
+ * TCUDB_FAIL=alloc:N or io:N fails the N-th allocation (malloc, calloc, realloc, aligned_alloc,
+ * posix_memalign) or the N-th file call (open, read, write, pread, pwrite, fsync, fdatasync, rename, unlink,
+ * ftruncate, mkdir, mmap of a file); with a trailing + every later one fails too. Counting starts when the
+ * environment variable TCUDB_FAIL_AFTER is unset, else when a file of that name exists. The error is ENOMEM, or
+ * TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk). When the call fails, "F" is written to the descriptor in
+ * TCUDB_FAIL_FD, so that the driver knows that the program made at least N such calls.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct Injector {
+    long target;
+    bool onwards;
+    _Atomic long calls;
+} Injector;
+
+static Injector alloc_faults, io_faults;
+static int io_errno = EIO, signal_fd = -1;
+static bool ready;
+
+static long parse(const char *text, bool *onwards)
+{
+    long n = 0;
+    for (; *text >= '0' && *text <= '9'; text++) n = n * 10 + (*text - '0');
+    *onwards = *text == '+';
+    return n;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+    const char *what = getenv("TCUDB_FAIL"), *error = getenv("TCUDB_FAIL_ERRNO"), *fd = getenv("TCUDB_FAIL_FD");
+    bool ignored;
+    if (error != NULL) io_errno = (int)parse(error, &ignored);
+    if (fd != NULL) signal_fd = (int)parse(fd, &ignored);
+    if (what != NULL && strncmp(what, "alloc:", 6) == 0) alloc_faults.target = parse(what + 6, &alloc_faults.onwards);
+    if (what != NULL && strncmp(what, "io:", 3) == 0) io_faults.target = parse(what + 3, &io_faults.onwards);
+    ready = true;
+}
+
+static bool fails(Injector *injector, int error)
+{
+    if (!ready || injector->target == 0) return false;
+    long call = atomic_fetch_add(&injector->calls, 1) + 1;
+    bool fail = call == injector->target || (injector->onwards && call > injector->target);
+    if (!fail) return false;
+    if (call == injector->target && signal_fd >= 0) {
+        ssize_t (*real)(int, const void *, size_t) = (ssize_t(*)(int, const void *, size_t))dlsym(RTLD_NEXT, "write");
+        (void)!real(signal_fd, "F", 1);
+    }
+    errno = error;
+    return true;
+}
+
+extern void *__libc_malloc(size_t);
+extern void *__libc_calloc(size_t, size_t);
+extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+
+void *malloc(size_t size)
+{
+    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *ptr, size_t size)
+{
+    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_realloc(ptr, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    if (fails(&alloc_faults, ENOMEM)) return ENOMEM;
+    *out = __libc_memalign(alignment, size);
+    return *out == NULL ? ENOMEM : 0;
+}
+
+/* The real function behind an interposed one. */
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+#define FAIL_IO(failure)                                                                                               \
+    do {                                                                                                               \
+        if (fails(&io_faults, io_errno)) return (failure);                                                             \
+    } while (0)
+
+static int open_mode(int flags, va_list args)
+{
+    return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, int) : 0;
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    int mode = open_mode(flags, args);
+    va_end(args);
+    FAIL_IO(-1);
+    return REAL(open)(path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    int mode = open_mode(flags, args);
+    va_end(args);
+    FAIL_IO(-1);
+    return REAL(openat)(folder, path, flags, mode);
+}
+
+ssize_t read(int fd, void *buffer, size_t n)
+{
+    FAIL_IO(-1);
+    return REAL(read)(fd, buffer, n);
+}
+
+ssize_t pread(int fd, void *buffer, size_t n, off_t at)
+{
+    FAIL_IO(-1);
+    return REAL(pread)(fd, buffer, n, at);
+}
+
+/* Output to the terminal is not a database's concern: descriptors 0 to 2 never fail. */
+ssize_t write(int fd, const void *buffer, size_t n)
+{
+    if (fd > 2) FAIL_IO(-1);
+    return REAL(write)(fd, buffer, n);
+}
+
+ssize_t pwrite(int fd, const void *buffer, size_t n, off_t at)
+{
+    FAIL_IO(-1);
+    return REAL(pwrite)(fd, buffer, n, at);
+}
+
+int fsync(int fd)
+{
+    FAIL_IO(-1);
+    return REAL(fsync)(fd);
+}
+
+int fdatasync(int fd)
+{
+    FAIL_IO(-1);
+    return REAL(fdatasync)(fd);
+}
+
+int rename(const char *from, const char *to)
+{
+    FAIL_IO(-1);
+    return REAL(rename)(from, to);
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to)
+{
+    FAIL_IO(-1);
+    return REAL(renameat)(from_folder, from, to_folder, to);
+}
+
+int unlink(const char *path)
+{
+    FAIL_IO(-1);
+    return REAL(unlink)(path);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    FAIL_IO(-1);
+    return REAL(ftruncate)(fd, size);
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    FAIL_IO(-1);
+    return REAL(mkdir)(path, mode);
+}
+
+void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
+{
+    if (fd >= 0) FAIL_IO(MAP_FAILED);
+    return REAL(mmap)(at, n, protection, flags, fd, offset);
+}
