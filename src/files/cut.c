@@ -1,0 +1,199 @@
+/*
+ * cut.c: cuts a source into blocks of whole records.
+ *
+ * The one sequential part of reading: bytes are read and scanned for record ends in steps that stay in the
+ * cache (READ_STEP), at several GB/s, so one thread at a time can feed many that parse. Because the scan
+ * keeps exact quoting state, a block never begins inside a quoted line end, and the block's line number is
+ * exact. What was read beyond a block's end (less than a step) is copied in front of the next block. A record
+ * longer than a step only makes the block grow; no byte is scanned twice in one block.
+ */
+#include "files/cut.h"
+
+#include <assert.h>
+
+enum { READ_STEP = 1 << 18 };
+
+void block_init(Block *b, Mem *mem)
+{
+    *b = (Block){.mem = mem};
+}
+
+void block_free(Block *b)
+{
+    mem_free(b->mem, b->data, b->cap);
+    block_init(b, b->mem);
+}
+
+static tcudb_status block_reserve(Block *b, size_t more, Error *err)
+{
+    size_t need = b->len + more + SCAN_PADDING;
+    if (need <= b->cap) return TCUDB_OK;
+    if (need > UINT32_MAX) return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a record is longer than 4 GB");
+    size_t cap = b->cap * 2 > need ? b->cap * 2 : need;
+    char *data = mem_realloc(b->mem, b->data, b->cap, cap, err);
+    TRY_PTR(data);
+    b->data = data;
+    b->cap = cap;
+    return TCUDB_OK;
+}
+
+void cutter_init(Cutter *c, Source *source, Mem *mem)
+{
+    *c = (Cutter){.source = source, .max_rows = UINT64_MAX, .max_bytes = SIZE_MAX, .line = 1};
+    block_init(&c->rest, mem);
+}
+
+void cutter_free(Cutter *c)
+{
+    block_free(&c->rest);
+}
+
+static tcudb_status read_step(Cutter *c, Block *b, bool *ended, Error *err)
+{
+    TRY(block_reserve(b, READ_STEP, err));
+    size_t got = 0, step = 0;
+    *ended = false;
+    while (step < READ_STEP / 2 && !*ended) { /* pipes give small pieces */
+        TRY(source_read(c->source, b->data + b->len, READ_STEP - step, &got, err));
+        b->len += got;
+        step += got;
+        *ended = got == 0;
+    }
+    memset(b->data + b->len, 0, SCAN_PADDING);
+    return TCUDB_OK;
+}
+
+/* The first unquoted line end decides, as COPY does. */
+static Eol find_eol(const Dialect *d, const char *text, size_t len, bool ended)
+{
+    bool quoted = false, escaped = false;
+    for (size_t i = 0; i < len; i++) {
+        char ch = text[i];
+        if (d->mode == SCAN_TEXT) {
+            bool was_escaped = escaped;
+            escaped = ch == '\\' && !was_escaped;
+            if (was_escaped) continue;
+        } else if (ch == d->quote && d->quote != 0 && !escaped) {
+            quoted = !quoted;
+            continue;
+        } else if (quoted) {
+            escaped = d->escape != d->quote && ch == d->escape && !escaped;
+            continue;
+        }
+        if (ch == '\n') return EOL_LF;
+        if (ch == '\r') {
+            if (i + 1 == len) return ended ? EOL_CR : EOL_UNKNOWN;
+            return text[i + 1] == '\n' ? EOL_CRLF : EOL_CR;
+        }
+    }
+    return ended ? EOL_LF : EOL_UNKNOWN;
+}
+
+static tcudb_status decide_eol(Cutter *c, Block *b, bool *ended, Error *err)
+{
+    while (c->dialect.eol == EOL_UNKNOWN) {
+        c->dialect.eol = find_eol(&c->dialect, b->data, b->len, *ended);
+        if (c->dialect.eol == EOL_UNKNOWN) TRY(read_step(c, b, ended, err));
+    }
+    return TCUDB_OK;
+}
+
+/* Whether a record begins at `at`: a line inside a quoted field does not. */
+static bool record_begins(const Dialect *d, const char *text, size_t at)
+{
+    ScanState state = {0};
+    ScanCut cut = {0};
+    if (at > 0) scan_cut(d, &state, text, 0, at, UINT64_MAX, &cut);
+    return cut.row_end == at;
+}
+
+/* Offset of a record that is just \. within text[0..len); len: none. */
+static size_t find_stop_marker(const Dialect *d, const char *text, size_t len, bool ended)
+{
+    for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), "\\.", 2)) != NULL; p += 2) {
+        size_t at = (size_t)(p - text);
+        if (at > 0 && p[-1] != '\n' && p[-1] != '\r') continue;
+        if (at + 2 == len ? !ended : p[2] != '\n' && p[2] != '\r') continue;
+        if (record_begins(d, text, at)) return at;
+    }
+    return len;
+}
+
+static tcudb_status too_long(const Cutter *c, Error *err)
+{
+    tcudb_status status =
+        error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "the record that begins at line %llu is longer than %zu bytes",
+                  (unsigned long long)c->line, c->max_record);
+    error_hint(err, "An unclosed quote often is the cause. Give quote => '' or a larger max_line_size.");
+    return status;
+}
+
+static void take_rest(Cutter *c, Block *b)
+{
+    if (c->rest.len > 0) memcpy(b->data, c->rest.data, c->rest.len);
+    b->len = c->rest.len;
+    c->rest.len = 0;
+}
+
+/* Ends block b after `cut` bytes; what follows them waits for the next block. */
+static tcudb_status hand_out(Cutter *c, Block *b, size_t cut, uint64_t lines, Error *err)
+{
+    assert(cut <= b->len);
+    if (!c->ended) {
+        TRY(block_reserve(&c->rest, b->len - cut, err));
+        memcpy(c->rest.data, b->data + cut, b->len - cut);
+        c->rest.len = b->len - cut;
+    }
+    b->len = cut;
+    b->number = c->number++;
+    b->line = c->line;
+    b->offset = c->offset;
+    c->line += lines;
+    c->offset += cut;
+    return TCUDB_OK;
+}
+
+static tcudb_status cut_block(Cutter *c, Block *b, size_t *end, ScanCut *cut, Error *err)
+{
+    ScanState state = {0};
+    size_t scanned = 0;
+    bool ended = false;
+    if (b->len == 0) TRY(read_step(c, b, &ended, err));
+    if (c->dialect.eol == EOL_UNKNOWN) TRY(decide_eol(c, b, &ended, err));
+    for (;;) {
+        size_t upto = ended ? b->len : b->len & ~(size_t)63;
+        if (upto > scanned) scan_cut(&c->dialect, &state, b->data, scanned, upto, c->max_rows, cut);
+        scanned = upto;
+        *end = cut->row_end;
+        if (cut->full || (cut->row_end > 0 && cut->row_end >= c->max_bytes)) return TCUDB_OK;
+        if (c->max_record > 0 && b->len - cut->row_end > c->max_record) return too_long(c, err);
+        if (ended) {
+            c->ended = true;
+            *end = b->len;
+            return TCUDB_OK;
+        }
+        TRY(read_step(c, b, &ended, err));
+    }
+}
+
+tcudb_status cutter_next(Cutter *c, Block *b, bool *more, Error *err)
+{
+    *more = false;
+    if (c->ended) return TCUDB_OK;
+    b->len = 0;
+    TRY(block_reserve(b, c->rest.len + READ_STEP, err));
+    take_rest(c, b);
+    memset(b->data + b->len, 0, SCAN_PADDING);
+    ScanCut cut = {0};
+    size_t end;
+    TRY(cut_block(c, b, &end, &cut, err));
+    if (c->stop_marker) {
+        size_t stop = find_stop_marker(&c->dialect, b->data, end, c->ended);
+        if (stop < end) {
+            c->ended = true;
+            end = stop;
+        }
+    }
+    *more = end > 0;
+    return hand_out(c, b, end, cut.lines, err);
+}
