@@ -5,6 +5,7 @@
  * threads take the first loop of the list and pull tasks from its atomic counter. A loop ends when its
  * counter is exhausted and no helper is inside it. Invariant: `inside` changes only under the lock, and
  * a helper enters a loop only while it is listed, so the caller may pop its record once inside == 0.
+ * Threads start with the first loop of more than one task: a short query pays for none.
  */
 #include "base/pool.h"
 
@@ -104,16 +105,19 @@ tcudb_status pool_new(uint32_t workers, Pool **out, Error *err)
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->ended, NULL);
-    for (uint32_t w = 1; w < workers; w++) {
+    *out = pool;
+    return TCUDB_OK;
+}
+
+/* Under the lock. */
+static tcudb_status start_threads(Pool *pool, Error *err)
+{
+    for (uint32_t w = pool->started + 1; w < pool->workers; w++) {
         pool->threads[w] = (struct Thread){.pool = pool, .worker = w};
         int rc = pthread_create(&pool->threads[w].id, NULL, thread_main, &pool->threads[w]);
-        if (rc != 0) {
-            pool_free(pool);
-            return error_system(err, rc, "start", "a worker thread");
-        }
+        if (rc != 0) return error_system(err, rc, "start", "a worker thread");
         pool->started = w;
     }
-    *out = pool;
     return TCUDB_OK;
 }
 
@@ -149,10 +153,14 @@ tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const at
     bool shared = pool->workers > 1 && tasks > 1;
     if (shared) {
         pthread_mutex_lock(&pool->lock);
-        loop.next = pool->loops;
-        pool->loops = &loop;
-        pthread_cond_broadcast(&pool->work);
+        tcudb_status status = start_threads(pool, err);
+        if (status == TCUDB_OK) {
+            loop.next = pool->loops;
+            pool->loops = &loop;
+            pthread_cond_broadcast(&pool->work);
+        }
         pthread_mutex_unlock(&pool->lock);
+        TRY(status);
     }
     pull_tasks(pool, &loop, 0);
     if (shared) {
