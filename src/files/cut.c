@@ -39,7 +39,7 @@ static tcudb_status block_reserve(Block *b, size_t more, Error *err)
 
 void cutter_init(Cutter *c, Source *source, Mem *mem)
 {
-    *c = (Cutter){.source = source, .max_rows = UINT64_MAX, .max_bytes = SIZE_MAX, .line = 1};
+    *c = (Cutter){.source = source, .max_rows = UINT64_MAX, .max_bytes = SIZE_MAX, .line = 1, .read_step = READ_STEP};
     block_init(&c->rest, mem);
 }
 
@@ -50,11 +50,11 @@ void cutter_free(Cutter *c)
 
 static tcudb_status read_step(Cutter *c, Block *b, bool *ended, Error *err)
 {
-    TRY(block_reserve(b, READ_STEP, err));
+    TRY(block_reserve(b, c->read_step, err));
     size_t got = 0, step = 0;
     *ended = false;
-    while (step < READ_STEP / 2 && !*ended) { /* pipes give small pieces */
-        TRY(source_read(c->source, b->data + b->len, READ_STEP - step, &got, err));
+    while (step < c->read_step / 2 && !*ended) { /* pipes give small pieces */
+        TRY(source_read(c->source, b->data + b->len, c->read_step - step, &got, err));
         b->len += got;
         step += got;
         *ended = got == 0;
@@ -181,7 +181,7 @@ tcudb_status cutter_next(Cutter *c, Block *b, bool *more, Error *err)
     *more = false;
     if (c->ended) return TCUDB_OK;
     b->len = 0;
-    TRY(block_reserve(b, c->rest.len + READ_STEP, err));
+    TRY(block_reserve(b, c->rest.len + c->read_step, err));
     take_rest(c, b);
     memset(b->data + b->len, 0, SCAN_PADDING);
     ScanCut cut = {0};
