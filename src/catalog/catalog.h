@@ -15,7 +15,7 @@ typedef struct ColumnStats {
     Value min, max;
     double distinct;
     bool distinct_exact;
-    bool unique; /* proven: every non-NULL value occurs once */
+    bool unique;  /* proven: every non-NULL value occurs once */
     double width; /* average bytes */
 } ColumnStats;
 

@@ -44,7 +44,27 @@ typedef struct Codec {
     double decode_cost;
 } Codec;
 
-/* By id; NULL if this build lacks it. */
+/* By id; NULL if this build lacks it. Any number is allowed: ids come from files. */
 const Codec *codec_get(CodecId id);
+
+/* ---- CODEC_BITPACK beyond the table: for readers that know the width ----------------------------- */
+
+/* Unpacks n values (any number) of `bits` bits (0..64) that begin at in[0], adds base to each and writes words of
+ * out_width bytes (1, 2, 4, 8; bits <= 8 x out_width, except that sums wrap). Reads no byte past in + size, where
+ * size >= ceil(n x bits / 8). AVX-512, AVX2 or scalar, whatever the machine has. */
+void bitpack_unpack(const uint8_t *in, size_t size, uint32_t n, uint32_t bits, uint64_t base, uint32_t out_width,
+                    void *out);
+/* The same for the rows sel[0..nsel-1] only: out[sel[i]] = value sel[i] + base. */
+void bitpack_gather(const uint8_t *in, size_t size, const uint16_t *sel, uint32_t nsel, uint32_t bits, uint64_t base,
+                    uint32_t out_width, void *out);
+/* Packs n words below 2^bits; writes ceil(n x bits / 8) bytes, and may clear up to 8 more. */
+void bitpack_pack(const uint64_t *words, uint32_t n, uint32_t bits, uint8_t *out);
+/* Value i; reads no byte past in + size. */
+uint64_t bitpack_get(const uint8_t *in, size_t size, uint64_t i, uint32_t bits);
+
+/* Writes n words, each plus base, as words of out_width bytes: the last step of the simple decoders. */
+void codec_store_words(const uint64_t *words, uint32_t n, uint64_t base, uint32_t out_width, void *out);
+/* XX001 "damaged NAME block: WHAT"; the column reader adds file and offset as detail. */
+tcudb_status codec_damaged(Error *err, const char *codec, const char *what);
 
 #endif

@@ -83,17 +83,17 @@ typedef struct ViewDef {
     const Str *cols; /* output names */
 } ViewDef;
 
-/* Definitions are copied in; what is returned lives as long as the Txn. Names are exact (the binder folds
- * case). Existence errors (42P07, 42P01) are raised here. */
+/* Definitions are copied in; what is returned lives until the Txn ends or rolls back to a savepoint before it. Names
+ * are exact (the binder folds case). Existence errors (42P07, 42P01) are raised here. */
 tcudb_status txn_create_table(Txn *txn, const TableDef *def, Error *err) MUST_CHECK;
 tcudb_status txn_create_view(Txn *txn, const ViewDef *def, bool replace, Error *err) MUST_CHECK;
 tcudb_status txn_drop_table(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_drop_view(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err) MUST_CHECK;
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err) MUST_CHECK;
-const Table *txn_table(Txn *txn, Str name);    /* NULL: no such table. The current version, own writes included */
-const ViewDef *txn_view(Txn *txn, Str name);   /* NULL: none */
-uint32_t txn_table_count(Txn *txn);            /* for listings; order by name */
+const Table *txn_table(Txn *txn, Str name);  /* NULL: no such table. The current version, own writes included */
+const ViewDef *txn_view(Txn *txn, Str name); /* NULL: none */
+uint32_t txn_table_count(Txn *txn);          /* for listings; order by name */
 const Table *txn_table_at(Txn *txn, uint32_t i);
 uint32_t txn_view_count(Txn *txn);
 const ViewDef *txn_view_at(Txn *txn, uint32_t i);
@@ -116,8 +116,8 @@ typedef struct SegColumn {
     uint32_t nulls;
     bool has_bounds; /* false: all NULL or empty, or a Phys without bounds */
     Value min, max;
-    uint64_t base;          /* what decoding adds: word + base, modulo the width of the type */
-    const uint8_t *bytes;   /* encoded blocks; 64 more bytes after `size` are readable (any value) */
+    uint64_t base;        /* what decoding adds: word + base, modulo the width of the type */
+    const uint8_t *bytes; /* encoded blocks; 64 more bytes after `size` are readable (any value) */
     size_t size;
     const uint32_t *blocks; /* offset of each block in bytes[], one more than there are blocks */
     const uint64_t *valid;  /* bit set: not NULL (NULL rows have any word); NULL pointer: no NULLs */
@@ -129,8 +129,8 @@ const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t c
 /* Deleted rows of a segment: bit set = deleted; NULL: none. */
 const uint64_t *segment_deleted(const Table *table, uint32_t segment);
 /* Makes a column's bytes resident and checked (checksums), and keeps them so until the Txn ends. */
-tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
-    MUST_CHECK;
+tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out,
+                         Error *err) MUST_CHECK;
 /* Decodes rows [row, row + n) of a column (row a multiple of CODEC_BLOCK, n <= BATCH_ROWS). Flat, except
  * text: VEC_DICT. Constant columns come as VEC_CONST. Memory from the arena. sel/nsel as a hint: only
  * these rows (relative to row) need be right; NULL: all. */
@@ -145,8 +145,19 @@ typedef struct DictView {
 } DictView;
 tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
 /* Code of a text in the dictionary; *found false: not there. */
-tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code, Error *err)
-    MUST_CHECK;
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code,
+                             Error *err) MUST_CHECK;
+
+/* Facts of one column over all stored rows, deleted ones included; kept with the version. */
+typedef struct TableFacts {
+    uint64_t rows, nulls;
+    bool has_bounds; /* exact: no value is outside */
+    bool complete;   /* internal */
+    bool ascending;  /* no NULLs, and every value is greater than the one before: unique */
+    Value min, max;  /* text: codes */
+    double distinct; /* text: size of the dictionary, an upper bound; else an estimate */
+} TableFacts;
+tcudb_status table_facts(const Table *table, uint32_t col, TableFacts *out, Error *err) MUST_CHECK;
 
 /* ---- writing ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,341 @@
+/*
+ * append.c: adding rows: one batch at a time to a table's tail, or through parallel appenders.
+ *
+ * The tail is a RowBuf that doubles up to SEGMENT_ROWS rows; when full it is encoded into a segment and a new one
+ * begins. An Appender has a buffer of its own and cuts segments from it; its last rows are handed over as they are.
+ * What appenders have finished waits in txn->pending, sorted by the caller's order, until no appender of the
+ * transaction is open; then segments and rows go into their tables in that order.
+ */
+#include "store/store_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct TextCaches {
+    struct TextCaches *next;
+    uint64_t table;
+    uint32_t ncols;
+    DictCache *caches[];
+};
+
+typedef struct Pending {
+    struct Pending *next; /* by order */
+    uint64_t order;
+    TableMeta *meta;
+    uint32_t nsegs, cap;
+    Segment **segs;
+    RowBuf *rest;
+    uint32_t rest_rows;
+} Pending;
+
+struct Appender {
+    Txn *txn;
+    Pending *pending; /* what it has made so far; its RowBuf is `rest` */
+    struct TextCaches *caches;
+};
+
+/* ---- caches in front of dictionaries ------------------------------------------------------------- */
+
+static void free_caches(struct TextCaches *set, Mem *mem)
+{
+    if (set == NULL) return;
+    for (uint32_t c = 0; c < set->ncols; c++) dict_cache_free(set->caches[c], mem);
+    mem_free(mem, set, sizeof *set + set->ncols * sizeof set->caches[0]);
+}
+
+static tcudb_status new_caches(Mem *mem, const TableMeta *meta, struct TextCaches **out, Error *err)
+{
+    uint32_t ncols = meta->def.ncols;
+    struct TextCaches *set = mem_alloc_zero(mem, sizeof *set + ncols * sizeof set->caches[0], err);
+    TRY_PTR(set);
+    set->table = meta->def.id;
+    set->ncols = ncols;
+    for (uint32_t c = 0; c < ncols; c++) {
+        if (meta->dicts[c] == NULL) continue;
+        tcudb_status status = dict_cache_new(meta->dicts[c], mem, &set->caches[c], err);
+        if (status != TCUDB_OK) {
+            free_caches(set, mem);
+            return status;
+        }
+    }
+    *out = set;
+    return TCUDB_OK;
+}
+
+void drop_caches(Txn *txn)
+{
+    for (struct TextCaches *set = txn->caches; set != NULL;) {
+        struct TextCaches *next = set->next;
+        free_caches(set, &txn->db->mem);
+        set = next;
+    }
+    txn->caches = NULL;
+}
+
+static bool caches_serve(const struct TextCaches *set, const TableMeta *meta)
+{
+    if (set->table != meta->def.id) return false;
+    for (uint32_t c = 0; c < set->ncols; c++)
+        if (meta->dicts[c] != NULL) return set->caches[c]->dict == meta->dicts[c];
+    return true;
+}
+
+static tcudb_status find_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err)
+{
+    struct TextCaches *set = txn->caches;
+    while (set != NULL && !caches_serve(set, meta)) set = set->next;
+    if (set == NULL) {
+        TRY(new_caches(&txn->db->mem, meta, &set, err));
+        set->next = txn->caches;
+        txn->caches = set;
+    }
+    *out = set->caches;
+    return TCUDB_OK;
+}
+
+/* ---- the tail ------------------------------------------------------------------------------------ */
+
+tcudb_status table_seal(Table *table, Error *err)
+{
+    assert(!table->frozen && table->tail_rows > 0);
+    Segment *segment;
+    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, &segment, err));
+    uint32_t rows = table->tail_rows;
+    table->tail_rows = 0;
+    tcudb_status status = table_add_segment(table, segment, err);
+    if (status != TCUDB_OK) {
+        table->tail_rows = rows;
+        segment_unref(segment);
+        return status;
+    }
+    table->live -= rows; /* counted twice */
+    rowbuf_unref(table->tail);
+    table->tail = NULL;
+    for (uint32_t c = 0; c < table->meta->def.ncols; c++)
+        facts_init(&table->tail_cols[c], table->meta->def.cols[c].type);
+    return TCUDB_OK;
+}
+
+/* Makes room for more rows in the tail: *room of them, at least one, at most n. */
+static tcudb_status tail_room(Table *table, uint32_t n, uint32_t *room, Error *err)
+{
+    assert(!table->frozen);
+    if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
+    TRY(table_reserve(table, table->nsegs, err));
+    uint32_t want = SEGMENT_ROWS - table->tail_rows < n ? SEGMENT_ROWS : table->tail_rows + n;
+    uint32_t cap = table->tail == NULL ? TAIL_FIRST : table->tail->cap;
+    while (cap < want) cap *= 2;
+    if (table->tail == NULL) {
+        TRY(rowbuf_new(&table->db->mem, table->meta, cap, &table->tail, err));
+    } else if (cap > table->tail->cap) {
+        RowBuf *larger;
+        TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, &larger, err));
+        rowbuf_unref(table->tail);
+        table->tail = larger;
+    }
+    *room = want - table->tail_rows;
+    return TCUDB_OK;
+}
+
+/* n rows were written behind the tail's. */
+static void tail_added(Table *table, uint32_t n)
+{
+    for (uint32_t c = 0; c < table->meta->def.ncols; c++)
+        facts_add(&table->tail_cols[c], table->meta->def.cols[c].type, table->tail->data[c], table->tail->valid[c],
+                  table->tail_rows, n);
+    table->tail_rows += n;
+    table->live += n;
+}
+
+tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, uint32_t n, Error *err)
+{
+    while (n > 0) {
+        uint32_t room;
+        TRY(tail_room(table, n, &room, err));
+        rowbuf_copy(table->tail, table->tail_rows, rows, from, room, table->meta);
+        tail_added(table, room);
+        from += room;
+        n -= room;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_types(const TableMeta *meta, const Batch *batch, Error *err)
+{
+    if (batch->ncols != meta->def.ncols)
+        return error_set(err, SQLSTATE_INTERNAL_ERROR, "append of %u columns to table \"" STR_FMT "\" of %u",
+                         batch->ncols, STR_ARG(meta->def.name), meta->def.ncols);
+    for (uint32_t c = 0; c < batch->ncols; c++)
+        if (batch->cols[c].phys != type_phys(meta->def.cols[c].type))
+            return error_set(err, SQLSTATE_INTERNAL_ERROR, "append of a wrong type to column \"" STR_FMT "\"",
+                             STR_ARG(meta->def.cols[c].name));
+    return TCUDB_OK;
+}
+
+tcudb_status txn_append(Txn *txn, Str name, const Batch *batch, Error *err)
+{
+    Table *table;
+    DictCache **caches;
+    TRY(txn_write_table(txn, name, &table, err));
+    TRY(check_types(table->meta, batch, err));
+    TRY(find_caches(txn, table->meta, &caches, err));
+    for (uint32_t done = 0; done < batch->n;) {
+        uint32_t room;
+        TRY(tail_room(table, batch->n - done, &room, err));
+        TRY(rowbuf_append(table->tail, table->tail_rows, table->meta, caches, batch, done, room, err));
+        tail_added(table, room);
+        done += room;
+    }
+    return TCUDB_OK;
+}
+
+/* ---- appenders ----------------------------------------------------------------------------------- */
+
+static void free_pending(Pending *p, Mem *mem)
+{
+    if (p == NULL) return;
+    for (uint32_t s = 0; s < p->nsegs; s++) segment_unref(p->segs[s]);
+    mem_free(mem, p->segs, p->cap * sizeof p->segs[0]);
+    rowbuf_unref(p->rest);
+    meta_unref(p->meta);
+    mem_free(mem, p, sizeof *p);
+}
+
+void drop_pending(Txn *txn)
+{
+    while (txn->pending != NULL) {
+        Pending *next = txn->pending->next;
+        free_pending(txn->pending, &txn->db->mem);
+        txn->pending = next;
+    }
+}
+
+static void free_appender(Appender *a)
+{
+    Mem *mem = &a->txn->db->mem;
+    free_pending(a->pending, mem);
+    free_caches(a->caches, mem);
+    mem_free(mem, a, sizeof *a);
+}
+
+static tcudb_status find_meta(Txn *txn, Str name, TableMeta **out, Error *err)
+{
+    TRY(txn_write(txn, err));
+    bool found;
+    uint32_t at = root_find_table(txn->work, name, &found);
+    if (!found) return txn_no_table(name, err);
+    *out = txn->work->tables[at]->meta;
+    atomic_fetch_add(&(*out)->refs, 1);
+    return TCUDB_OK;
+}
+
+tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err)
+{
+    Mem *mem = &txn->db->mem;
+    tcudb_status status;
+    Appender *a = mem_alloc_zero(mem, sizeof *a, err);
+    TRY_PTR(a);
+    a->txn = txn;
+    a->pending = mem_alloc_zero(mem, sizeof *a->pending, err);
+    if (a->pending == NULL) {
+        free_appender(a);
+        return TCUDB_NOMEM;
+    }
+    pthread_mutex_lock(&txn->lock);
+    status = find_meta(txn, table, &a->pending->meta, err);
+    if (status == TCUDB_OK) txn->appenders++;
+    pthread_mutex_unlock(&txn->lock);
+    if (status != TCUDB_OK) {
+        free_appender(a);
+        return status;
+    }
+    TRY_GOTO(new_caches(mem, a->pending->meta, &a->caches, err));
+    TRY_GOTO(rowbuf_new(mem, a->pending->meta, SEGMENT_ROWS, &a->pending->rest, err));
+    *out = a;
+    return TCUDB_OK;
+done:
+    appender_abort(a);
+    return status;
+}
+
+static tcudb_status cut(Pending *p, Mem *mem, Error *err)
+{
+    Segment **segs = grow_pointers(mem, p->segs, &p->cap, p->nsegs, err);
+    TRY_PTR(segs);
+    p->segs = segs;
+    TRY(segment_encode(mem, p->meta, p->rest, p->rest_rows, &p->segs[p->nsegs], err));
+    p->nsegs++;
+    p->rest_rows = 0;
+    return TCUDB_OK;
+}
+
+tcudb_status appender_add(Appender *a, const Batch *batch, Error *err)
+{
+    Pending *p = a->pending;
+    TRY(check_types(p->meta, batch, err));
+    for (uint32_t done = 0; done < batch->n;) {
+        uint32_t room = SEGMENT_ROWS - p->rest_rows;
+        uint32_t n = batch->n - done < room ? batch->n - done : room;
+        TRY(rowbuf_append(p->rest, p->rest_rows, p->meta, a->caches->caches, batch, done, n, err));
+        p->rest_rows += n;
+        done += n;
+        if (p->rest_rows == SEGMENT_ROWS) TRY(cut(p, &a->txn->db->mem, err));
+    }
+    return TCUDB_OK;
+}
+
+static void insert_pending(Txn *txn, Pending *p)
+{
+    Pending **at = (Pending **)&txn->pending;
+    while (*at != NULL && (*at)->order <= p->order) at = &(*at)->next;
+    p->next = *at;
+    *at = p;
+}
+
+tcudb_status appender_finish(Appender *a, uint64_t order, Error *err)
+{
+    Txn *txn = a->txn;
+    a->pending->order = order;
+    pthread_mutex_lock(&txn->lock);
+    insert_pending(txn, a->pending);
+    a->pending = NULL;
+    txn->appenders--;
+    tcudb_status status = txn->appenders == 0 ? txn_settle(txn, err) : TCUDB_OK;
+    pthread_mutex_unlock(&txn->lock);
+    free_appender(a);
+    return status;
+}
+
+void appender_abort(Appender *a)
+{
+    if (a == NULL) return;
+    pthread_mutex_lock(&a->txn->lock);
+    a->txn->appenders--;
+    pthread_mutex_unlock(&a->txn->lock);
+    free_appender(a);
+}
+
+static tcudb_status settle_one(Txn *txn, Pending *p, Error *err)
+{
+    Table *table;
+    TRY(txn_write_table(txn, p->meta->def.name, &table, err));
+    if (p->nsegs > 0 && table->tail_rows > 0) TRY(table_seal(table, err));
+    while (p->nsegs > 0) {
+        uint32_t first = 0;
+        TRY(table_add_segment(table, p->segs[first], err));
+        p->nsegs--;
+        memmove(p->segs, p->segs + 1, p->nsegs * sizeof p->segs[0]);
+    }
+    return table_append_rows(table, p->rest, 0, p->rest_rows, err);
+}
+
+tcudb_status txn_settle(Txn *txn, Error *err)
+{
+    while (txn->pending != NULL) {
+        Pending *p = txn->pending;
+        TRY(settle_one(txn, p, err));
+        txn->pending = p->next;
+        free_pending(p, &txn->db->mem);
+    }
+    return TCUDB_OK;
+}

@@ -1,0 +1,87 @@
+/*
+ * db.c: opening and closing a database.
+ */
+#include "store/store_int.h"
+
+#include <assert.h>
+
+static void fill_raw_blocks(Db *db)
+{
+    for (uint32_t w = 0; w < RAW_WIDTHS; w++)
+        for (uint32_t b = 0; b <= SEGMENT_BLOCKS; b++) db->raw_blocks[w][b] = b * CODEC_BLOCK << w;
+}
+
+const uint32_t *db_raw_blocks(const Db *db, uint32_t width)
+{
+    assert(popcount64(width) == 1 && width <= 32);
+    return db->raw_blocks[__builtin_ctz(width)];
+}
+
+static tcudb_status init_lock(Db *db, Error *err)
+{
+    pthread_condattr_t attr;
+    int rc = pthread_condattr_init(&attr);
+    if (rc != 0) return error_system(err, rc, "initialise", "a condition variable");
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    rc = pthread_cond_init(&db->writer_free, &attr);
+    pthread_condattr_destroy(&attr);
+    if (rc != 0) return error_system(err, rc, "initialise", "a condition variable");
+    pthread_mutex_init(&db->lock, NULL);
+    return TCUDB_OK;
+}
+
+tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error *err)
+{
+    if (path != NULL && strcmp(path, ":memory:") != 0) return error_unsupported(err, 0, "a database on disk");
+    Db *db = mem_alloc_zero(NULL, sizeof *db, err);
+    TRY_PTR(db);
+    mem_init(&db->mem, options->memory_limit);
+    db->read_only = options->read_only;
+    atomic_init(&db->lock_timeout_ms, options->lock_timeout_ms);
+    atomic_init(&db->next_id, 1);
+    fill_raw_blocks(db);
+    tcudb_status status = init_lock(db, err);
+    if (status != TCUDB_OK) {
+        mem_free(NULL, db, sizeof *db);
+        return status;
+    }
+    status = root_new(&db->mem, &db->root, err);
+    if (status != TCUDB_OK) {
+        db_close(db);
+        return status;
+    }
+    *out = db;
+    return TCUDB_OK;
+}
+
+void db_close(Db *db)
+{
+    if (db == NULL) return;
+    assert(db->writer == NULL);
+    root_unref(db->root);
+    pthread_mutex_destroy(&db->lock);
+    pthread_cond_destroy(&db->writer_free);
+    mem_free(NULL, db, sizeof *db);
+}
+
+Mem *db_mem(Db *db)
+{
+    return &db->mem;
+}
+
+const char *db_path(const Db *db)
+{
+    return db->path;
+}
+
+void db_set_lock_timeout(Db *db, uint32_t ms)
+{
+    atomic_store(&db->lock_timeout_ms, ms);
+}
+
+tcudb_status db_maintain(Db *db, Error *err)
+{
+    (void)db;
+    (void)err;
+    return TCUDB_OK;
+}

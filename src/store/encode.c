@@ -1,0 +1,264 @@
+/*
+ * encode.c: from uncompressed rows to a segment: one codec a column.
+ *
+ *     value -> word = value - min (frame of reference); text: code - min; floats: their bits -> codec -> bytes
+ *
+ * Choice, by size and then decode cost: constant (no bytes); run length where it halves the best other size;
+ * bit packing at the width of max - min, so that value i can be found by itself; raw in the type's own width where
+ * packing would save less than a tenth, since raw columns are read in place. int128 and Num columns whose values
+ * lie within 2^64 of their minimum have 8-byte words; others are raw. NULL rows have the word 0.
+ *
+ * Memory of a column: bytes, BUFFER_SLACK, block offsets, validity bits. Cost: about 2 ns a value.
+ */
+#include "store/store_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct Source {
+    const uint8_t *data;
+    const uint8_t *valid; /* NULL: no NULLs */
+    Phys phys;
+    uint32_t rows;
+    int128 min;
+} Source;
+
+static int128 value_int(Phys phys, const Value *v)
+{
+    switch (phys) {
+    case PHYS_BOOL: return v->b;
+    case PHYS_I16: return v->i16;
+    case PHYS_I32: return v->i32;
+    case PHYS_I64:
+    case PHYS_STR: return v->i64;
+    case PHYS_I128: return v->i128;
+    case PHYS_NUM: return v->num.value;
+    default: return 0;
+    }
+}
+
+#define LOAD_WORDS(T, expr)                                                                                            \
+    do {                                                                                                               \
+        const T *v_ = (const T *)s->data + from;                                                                       \
+        for (uint32_t i = 0; i < n; i++) words[i] = (expr);                                                            \
+    } while (0)
+
+/* The words of rows [from, from + n), n <= CODEC_BLOCK. */
+static void load_words(const Source *s, uint32_t from, uint32_t n, uint64_t *words)
+{
+    uint64_t min = (uint64_t)s->min;
+    switch (s->phys) {
+    case PHYS_BOOL: LOAD_WORDS(uint8_t, (uint64_t)v_[i] - min); break;
+    case PHYS_I16: LOAD_WORDS(int16_t, (uint64_t)(int64_t)v_[i] - min); break;
+    case PHYS_I32: LOAD_WORDS(int32_t, (uint64_t)(int64_t)v_[i] - min); break;
+    case PHYS_STR: LOAD_WORDS(uint32_t, (uint64_t)v_[i] - min); break;
+    case PHYS_I64: LOAD_WORDS(uint64_t, v_[i] - min); break;
+    case PHYS_I128: LOAD_WORDS(int128, (uint64_t)v_[i] - min); break;
+    case PHYS_NUM: LOAD_WORDS(Num, (uint64_t)v_[i].value - min); break;
+    case PHYS_F32: LOAD_WORDS(uint32_t, v_[i]); break;
+    case PHYS_F64: LOAD_WORDS(uint64_t, v_[i]); break;
+    default: assert(false);
+    }
+    if (s->valid == NULL) return;
+    for (uint32_t i = 0; i < n; i++)
+        if (!s->valid[from + i]) words[i] = 0;
+}
+
+/* Room for `size` encoded bytes, the offsets of `nblocks` blocks and, if asked for, validity bits. */
+tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, uint32_t nblocks, bool with_valid, Error *err)
+{
+    size_t at_blocks = (size + BUFFER_SLACK + 63) & ~(size_t)63;
+    size_t at_valid = (at_blocks + (nblocks + 1) * sizeof(uint32_t) + 63) & ~(size_t)63;
+    size_t total = at_valid + (with_valid ? bit_words(col->pub.rows) * 8 + BUFFER_SLACK : 0);
+    uint8_t *memory = mem_alloc(mem, total, err);
+    TRY_PTR(memory);
+    memset(memory + size, 0, total - size);
+    col->memory = memory;
+    col->memory_size = total;
+    col->pub.bytes = memory;
+    col->pub.size = size;
+    col->pub.blocks = (uint32_t *)(memory + at_blocks);
+    col->pub.valid = with_valid ? (uint64_t *)(memory + at_valid) : NULL;
+    return TCUDB_OK;
+}
+
+static uint32_t block_count(uint32_t rows)
+{
+    return (rows + CODEC_BLOCK - 1) / CODEC_BLOCK;
+}
+
+static uint32_t block_rows(uint32_t rows, uint32_t block)
+{
+    uint32_t left = rows - block * CODEC_BLOCK;
+    return left < CODEC_BLOCK ? left : CODEC_BLOCK;
+}
+
+/* Blocks of one size but the last. */
+static void even_blocks(ColData *col, uint32_t block_size)
+{
+    uint32_t *blocks = (uint32_t *)col->pub.blocks;
+    uint32_t n = block_count(col->pub.rows);
+    for (uint32_t b = 0; b < n; b++) blocks[b] = b * block_size;
+    blocks[n] = (uint32_t)col->pub.size;
+}
+
+static tcudb_status encode_raw(ColData *col, Mem *mem, const Source *s, Error *err)
+{
+    uint32_t width = stored_width(s->phys);
+    TRY(coldata_alloc(col, mem, (size_t)s->rows * width, block_count(s->rows), s->valid != NULL, err));
+    memcpy(col->memory, s->data, (size_t)s->rows * width);
+    col->pub.codec = CODEC_RAW;
+    col->pub.word_width = (uint8_t)width;
+    col->pub.base = 0;
+    even_blocks(col, CODEC_BLOCK * width);
+    return TCUDB_OK;
+}
+
+static tcudb_status encode_bitpack(ColData *col, Mem *mem, const Source *s, uint32_t bits, Error *err)
+{
+    size_t size = ((size_t)s->rows * bits + 7) / 8;
+    TRY(coldata_alloc(col, mem, size, block_count(s->rows), s->valid != NULL, err));
+    uint64_t words[CODEC_BLOCK];
+    for (uint32_t b = 0; b < block_count(s->rows); b++) {
+        load_words(s, b * CODEC_BLOCK, block_rows(s->rows, b), words);
+        bitpack_pack(words, block_rows(s->rows, b), bits, col->memory + (size_t)b * CODEC_BLOCK / 8 * bits);
+    }
+    col->pub.codec = CODEC_BITPACK;
+    col->pub.bits = (uint8_t)bits;
+    even_blocks(col, CODEC_BLOCK / 8 * bits);
+    return TCUDB_OK;
+}
+
+/* Any codec of the table, through a growing buffer. */
+static tcudb_status encode_blocks(ColData *col, Mem *mem, const Source *s, const Codec *codec, Error *err)
+{
+    tcudb_status status;
+    uint64_t words[CODEC_BLOCK];
+    uint32_t offsets[SEGMENT_BLOCKS + 1] = {0};
+    uint32_t nblocks = block_count(s->rows);
+    Buf buf;
+    buf_init(&buf, mem);
+    for (uint32_t b = 0; b < nblocks; b++) {
+        uint32_t n = block_rows(s->rows, b);
+        size_t size = 0;
+        load_words(s, b * CODEC_BLOCK, n, words);
+        TRY_GOTO(buf_reserve(&buf, codec->bound(n), err));
+        TRY_GOTO(codec->encode(words, n, (uint8_t *)buf.data + buf.len, &size, err));
+        assert(size <= codec->bound(n));
+        buf.len += size;
+        offsets[b + 1] = (uint32_t)buf.len;
+    }
+    TRY_GOTO(coldata_alloc(col, mem, buf.len, nblocks, s->valid != NULL, err));
+    if (buf.len > 0) memcpy(col->memory, buf.data, buf.len);
+    memcpy((uint32_t *)col->pub.blocks, offsets, (nblocks + 1) * sizeof offsets[0]);
+    col->pub.codec = codec->id;
+done:
+    buf_free(&buf);
+    return status;
+}
+
+static tcudb_status encode_constant(ColData *col, Mem *mem, const Source *s, Error *err)
+{
+    TRY(coldata_alloc(col, mem, 0, block_count(s->rows), s->valid != NULL, err));
+    col->pub.codec = CODEC_CONSTANT;
+    even_blocks(col, 0);
+    return TCUDB_OK;
+}
+
+#define COUNT_RUNS(T)                                                                                                  \
+    do {                                                                                                               \
+        const T *v_ = (const T *)s->data;                                                                              \
+        for (uint32_t i = 1; i < s->rows; i++) runs += v_[i] != v_[i - 1];                                             \
+    } while (0)
+
+static uint32_t count_runs(const Source *s)
+{
+    uint32_t runs = 1;
+    switch (stored_width(s->phys)) {
+    case 1: COUNT_RUNS(uint8_t); break;
+    case 2: COUNT_RUNS(uint16_t); break;
+    case 4: COUNT_RUNS(uint32_t); break;
+    case 8: COUNT_RUNS(uint64_t); break;
+    case 16: COUNT_RUNS(int128); break;
+    default: return s->rows;
+    }
+    return runs;
+}
+
+/* What run length would take, roughly: a run also starts with every block. */
+static size_t rle_size(const Source *s, uint32_t bits)
+{
+    uint32_t value = bits <= 8 ? 1 : bits <= 16 ? 2 : bits <= 32 ? 4 : 8;
+    return (size_t)count_runs(s) * (2 + value) + (size_t)block_count(s->rows) * (6 + value);
+}
+
+static tcudb_status encode_float(ColData *col, Mem *mem, const Source *s, Error *err)
+{
+    uint32_t width = stored_width(s->phys);
+    if (rle_size(s, width * 8) * 2 < (size_t)s->rows * width)
+        return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
+    return encode_raw(col, mem, s, err);
+}
+
+static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *err)
+{
+    SegColumn *pub = &col->pub;
+    uint128 range = (uint128)value_int(s->phys, &pub->max) - (uint128)s->min;
+    if (range >> 64 != 0) return encode_raw(col, mem, s, err);
+    uint32_t bits = bit_width64((uint64_t)range);
+    bool wide = s->phys == PHYS_I128 || s->phys == PHYS_NUM;
+    pub->word_width = (uint8_t)(wide ? 8 : stored_width(s->phys));
+    pub->base = wide ? 0 : (uint64_t)s->min;
+    if (bits == 0) return encode_constant(col, mem, s, err);
+    size_t packed = ((size_t)s->rows * bits + 7) / 8;
+    if (rle_size(s, bits) * 2 < packed) return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
+    if (bits * 10 >= stored_width(s->phys) * 80) return encode_raw(col, mem, s, err);
+    return encode_bitpack(col, mem, s, bits, err);
+}
+
+static tcudb_status encode_column(ColData *col, Mem *mem, Type type, const RowBuf *buf, uint32_t c, uint32_t rows,
+                                  Error *err)
+{
+    facts_init(col, type);
+    facts_add(col, type, buf->data[c], buf->valid[c], 0, rows);
+    Source s = {.data = buf->data[c], .phys = type_phys(type), .rows = rows};
+    s.valid = col->pub.nulls > 0 ? buf->valid[c] : NULL;
+    bool is_float = s.phys == PHYS_F32 || s.phys == PHYS_F64;
+    if (col->pub.has_bounds && !is_float) s.min = value_int(s.phys, &col->pub.min);
+    if (col->pub.nulls == rows)
+        TRY(encode_constant(col, mem, &s, err));
+    else if (is_float)
+        TRY(encode_float(col, mem, &s, err));
+    else if (!col->pub.has_bounds)
+        TRY(encode_raw(col, mem, &s, err));
+    else
+        TRY(encode_int(col, mem, &s, err));
+    uint64_t *valid = (uint64_t *)col->pub.valid;
+    for (uint32_t i = 0; valid != NULL && i < rows; i++) valid[i >> 6] |= (uint64_t)buf->valid[c][i] << (i & 63);
+    atomic_store(&col->resident, true);
+    return TCUDB_OK;
+}
+
+tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows, Segment **out,
+                            Error *err)
+{
+    assert(rows > 0 && rows <= SEGMENT_ROWS);
+    Segment *segment = NULL;
+    TRY(segment_new(mem, rows, meta->def.ncols, &segment, err));
+    segment->sketch = mem_alloc_zero(mem, (size_t)meta->def.ncols * SKETCH_BYTES, err);
+    if (segment->sketch == NULL) {
+        segment_unref(segment);
+        return TCUDB_NOMEM;
+    }
+    for (uint32_t c = 0; c < meta->def.ncols; c++) {
+        sketch_add(segment->sketch + (size_t)c * SKETCH_BYTES, type_phys(meta->def.cols[c].type), buf->data[c],
+                   buf->valid[c], rows);
+        tcudb_status status = encode_column(&segment->cols[c], mem, meta->def.cols[c].type, buf, c, rows, err);
+        if (status != TCUDB_OK) {
+            segment_unref(segment);
+            return status;
+        }
+    }
+    *out = segment;
+    return TCUDB_OK;
+}

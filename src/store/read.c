@@ -1,0 +1,259 @@
+/*
+ * read.c: reading a version of a table: facts, pinned bytes, decoded vectors.
+ *
+ * segment_read decodes up to two blocks into the arena; raw columns of the type's width are not copied: the vector
+ * points into the segment. With few selected rows a bit-packed column is read value by value.
+ *
+ *     word -> + base -> value of the column's type      int128, Num: word + min (128 bits), Num: the common scale
+ *
+ * The tail is raw; its validity, a byte a row, becomes bits in segment_pin, once a version.
+ */
+#include "store/store_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+const TableDef *table_def(const Table *table)
+{
+    return &table->meta->def;
+}
+
+uint64_t table_rows(const Table *table)
+{
+    return table->live;
+}
+
+uint32_t table_segments(const Table *table)
+{
+    return table->nsegs + (table->tail_rows > 0);
+}
+
+uint32_t segment_rows(const Table *table, uint32_t segment)
+{
+    assert(segment < table_segments(table));
+    return segment < table->nsegs ? table->segs[segment]->rows : table->tail_rows;
+}
+
+const uint64_t *segment_deleted(const Table *table, uint32_t segment)
+{
+    assert(segment < table_segments(table));
+    const Deleted *deleted = table->deleted == NULL ? NULL : table->deleted[segment];
+    return deleted == NULL || deleted->count == 0 ? NULL : deleted->bits;
+}
+
+static ColData *column_data(const Table *table, uint32_t segment, uint32_t col)
+{
+    assert(segment < table_segments(table) && col < table->meta->def.ncols);
+    return segment < table->nsegs ? &table->segs[segment]->cols[col] : &table->tail_cols[col];
+}
+
+const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t col)
+{
+    return &column_data(table, segment, col)->pub;
+}
+
+/* ---- pinning ------------------------------------------------------------------------------------ */
+
+static tcudb_status tail_valid_bits(Table *table, uint32_t col, ColData *data, Error *err)
+{
+    uint32_t rows = table->tail_rows;
+    size_t size = bit_words(rows) * 8 + BUFFER_SLACK;
+    uint64_t *bits = mem_alloc_zero(&table->db->mem, size, err);
+    TRY_PTR(bits);
+    const uint8_t *valid = table->tail->valid[col];
+    for (uint32_t i = 0; i < rows; i++) bits[i >> 6] |= (uint64_t)valid[i] << (i & 63);
+    data->memory = (uint8_t *)bits;
+    data->memory_size = size;
+    table->tail_pins[col].valid = bits;
+    return TCUDB_OK;
+}
+
+static tcudb_status pin_tail_locked(Table *table, uint32_t col, ColData *data, Error *err)
+{
+    if (atomic_load(&data->resident)) return TCUDB_OK;
+    SegColumn *pin = &table->tail_pins[col];
+    *pin = data->pub;
+    pin->bytes = table->tail->data[col];
+    pin->size = (size_t)pin->rows * pin->word_width;
+    pin->blocks = db_raw_blocks(table->db, pin->word_width);
+    if (pin->nulls > 0) TRY(tail_valid_bits(table, col, data, err));
+    atomic_store_explicit(&data->resident, true, memory_order_release);
+    return TCUDB_OK;
+}
+
+static tcudb_status pin_tail(Table *table, uint32_t col, const SegColumn **out, Error *err)
+{
+    tcudb_status status = TCUDB_OK;
+    ColData *data = &table->tail_cols[col];
+    if (!atomic_load_explicit(&data->resident, memory_order_acquire)) {
+        pthread_mutex_lock(&table->lock);
+        status = pin_tail_locked(table, col, data, err);
+        pthread_mutex_unlock(&table->lock);
+    }
+    *out = &table->tail_pins[col];
+    return status;
+}
+
+tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
+{
+    if (segment >= table->nsegs) return pin_tail((Table *)table, col, out, err);
+    ColData *data = column_data(table, segment, col);
+    assert(atomic_load_explicit(&data->resident, memory_order_acquire));
+    *out = &data->pub;
+    return TCUDB_OK;
+}
+
+/* ---- decoding ----------------------------------------------------------------------------------- */
+
+typedef struct Read {
+    const SegColumn *col;
+    uint32_t row, n;
+    const uint16_t *sel; /* NULL: all */
+    uint32_t nsel;
+} Read;
+
+enum { GATHER_FACTOR = 8 }; /* below one row in so many, values are fetched one by one */
+
+static tcudb_status decode_blocks(const Read *r, uint64_t base, uint32_t width, uint8_t *out, Error *err)
+{
+    const SegColumn *col = r->col;
+    const Codec *codec = codec_get(col->codec);
+    assert(codec != NULL);
+    for (uint32_t done = 0; done < r->n; done += CODEC_BLOCK) {
+        uint32_t block = (r->row + done) / CODEC_BLOCK;
+        uint32_t left = col->rows - block * CODEC_BLOCK;
+        uint32_t in_block = left < CODEC_BLOCK ? left : CODEC_BLOCK;
+        uint32_t start = col->blocks[block];
+        assert(in_block <= CODEC_BLOCK);
+        TRY(codec->decode(col->bytes + start, col->blocks[block + 1] - start, in_block, base, width,
+                          out + (size_t)done * width, err));
+    }
+    return TCUDB_OK;
+}
+
+static void decode_packed(const Read *r, uint64_t base, uint32_t width, uint8_t *out)
+{
+    const SegColumn *col = r->col;
+    size_t at = (size_t)r->row / 8 * col->bits;
+    const uint8_t *in = col->bytes + at;
+    size_t size = col->size + BUFFER_SLACK - at;
+    if (r->sel != NULL && r->nsel * GATHER_FACTOR < r->n)
+        bitpack_gather(in, size, r->sel, r->nsel, col->bits, base, width, out);
+    else
+        bitpack_unpack(in, size, r->n, col->bits, base, width, out);
+}
+
+#define FILL(T)                                                                                                        \
+    do {                                                                                                               \
+        for (uint32_t i = 0; i < n; i++) ((T *)out)[i] = (T)value;                                                     \
+    } while (0)
+
+static void fill_words(void *out, uint32_t width, uint32_t n, uint64_t value)
+{
+    switch (width) {
+    case 1: FILL(uint8_t); return;
+    case 2: FILL(uint16_t); return;
+    case 4: FILL(uint32_t); return;
+    default: FILL(uint64_t); return;
+    }
+}
+
+/* Words of `width` bytes, base added. */
+static tcudb_status decode_words(const Read *r, uint64_t base, uint32_t width, uint8_t *out, Error *err)
+{
+    switch (r->col->codec) {
+    case CODEC_CONSTANT: fill_words(out, width, r->n, base); return TCUDB_OK;
+    case CODEC_BITPACK: decode_packed(r, base, width, out); return TCUDB_OK;
+    default: return decode_blocks(r, base, width, out, err);
+    }
+}
+
+/* int128 and Num from 8-byte words. */
+static tcudb_status decode_wide(const Read *r, Arena *arena, Vector *out, Error *err)
+{
+    uint64_t *words = arena_alloc_raw(arena, CODEC_BLOCK * 2 * sizeof(uint64_t) + BUFFER_SLACK, err);
+    TRY_PTR(words);
+    TRY(decode_words(r, 0, 8, (uint8_t *)words, err));
+    const Value *min = &r->col->min;
+    if (out->phys == PHYS_I128) {
+        int128 *to = out->data;
+        for (uint32_t i = 0; i < r->n; i++) to[i] = (int128)((uint128)min->i128 + words[i]);
+    } else {
+        Num *to = out->data;
+        for (uint32_t i = 0; i < r->n; i++)
+            to[i] = (Num){.value = (int128)((uint128)min->num.value + words[i]), .scale = min->num.scale};
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status read_flat(const Read *r, Arena *arena, Vector *out, Error *err)
+{
+    const SegColumn *col = r->col;
+    uint32_t width = stored_width(out->phys);
+    if (col->codec == CODEC_RAW && col->word_width == width) {
+        out->data = (void *)(col->bytes + (size_t)r->row * width);
+        return TCUDB_OK;
+    }
+    out->data = arena_alloc_raw(arena, (size_t)(r->n + CODEC_BLOCK) * width, err);
+    TRY_PTR(out->data);
+    if (col->nulls == col->rows && col->codec == CODEC_CONSTANT) {
+        memset(out->data, 0, (size_t)r->n * width);
+        return TCUDB_OK;
+    }
+    if (width != col->word_width) return decode_wide(r, arena, out, err);
+    return decode_words(r, col->base, width, out->data, err);
+}
+
+/* The one value of a constant column, or NULL. */
+static tcudb_status read_constant(const SegColumn *col, Arena *arena, Vector *out, Error *err)
+{
+    Value value = col->min;
+    value.type = out->type;
+    value.null = col->nulls > 0;
+    if (value.null) memset(&value.num, 0, sizeof value.num);
+    return vec_const(arena, &value, out, err);
+}
+
+tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
+                          const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err)
+{
+    const SegColumn *pin;
+    TRY(segment_pin(table, segment, col, &pin, err));
+    assert(row % CODEC_BLOCK == 0 && n <= BATCH_ROWS && row + n <= pin->rows);
+    Type type = table->meta->def.cols[col].type;
+    *out = (Vector){.type = type, .phys = (uint8_t)type_phys(type), .form = VEC_FLAT};
+    bool text = out->phys == PHYS_STR;
+    if (pin->codec == CODEC_CONSTANT && !text && (pin->nulls == 0 || pin->nulls == pin->rows))
+        return read_constant(pin, arena, out, err);
+    if (text) {
+        DictView dict;
+        TRY(table_dict(table, col, &dict, err));
+        out->form = VEC_DICT;
+        out->values = dict.values;
+        out->nvalues = dict.count;
+        out->dict_id = dict.id;
+    }
+    if (pin->valid != NULL) out->valid = (uint64_t *)pin->valid + row / 64;
+    Read r = {.col = pin, .row = row, .n = n, .sel = sel, .nsel = nsel};
+    return read_flat(&r, arena, out, err);
+}
+
+/* ---- dictionaries -------------------------------------------------------------------------------- */
+
+tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err)
+{
+    (void)err;
+    Dict *dict = table->meta->dicts[col];
+    assert(dict != NULL);
+    uint32_t count = dict_count(dict);
+    *out = (DictView){.id = dict_id(dict), .count = count, .values = dict_values(dict)};
+    return TCUDB_OK;
+}
+
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code, Error *err)
+{
+    DictView dict;
+    TRY(table_dict(table, col, &dict, err));
+    *found = dict_find(table->meta->dicts[col], text, dict_hash(text), dict.count, code);
+    return TCUDB_OK;
+}

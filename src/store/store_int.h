@@ -1,0 +1,271 @@
+/*
+ * store_int.h: what the files of store/ share.
+ *
+ * A Root is one committed state: every table and view. A Table is one version of one table. Both are immutable
+ * once others can see them (refs > 1 or frozen) and copied before they are changed; what they point to (segments,
+ * tail buffers, deletion bitmaps, definitions, dictionaries) is shared by reference count.
+ *
+ * A table's rows are its sealed segments' and then its tail's: an uncompressed buffer that versions share. A
+ * version sees the first tail_rows rows; only the one writer writes behind them.
+ */
+#ifndef STORE_STORE_INT_H
+#define STORE_STORE_INT_H
+
+#include "store/store.h"
+
+#include <pthread.h>
+
+enum {
+    BUFFER_SLACK = 64, /* readable bytes after every encoded column */
+    SEGMENT_BLOCKS = SEGMENT_ROWS / CODEC_BLOCK,
+    DELETED_WORDS = SEGMENT_ROWS / 64,
+    TAIL_FIRST = 1024,
+    RAW_WIDTHS = 6, /* 1, 2, 4, 8, 16, 32 */
+    SKETCH_BYTES = 1024
+};
+
+/* ---- dictionaries (dict.c) ---------------------------------------------------------------- */
+
+/* Adds the texts that are not there yet, under one lock, and gives the codes of all. */
+tcudb_status dict_new(Mem *mem, uint64_t id, Dict **out, Error *err) MUST_CHECK;
+void dict_ref(Dict *dict);
+void dict_unref(Dict *dict);
+uint64_t dict_id(const Dict *dict);
+uint32_t dict_count(const Dict *dict);
+const Str *dict_values(const Dict *dict); /* at least as many as any count read before */
+uint64_t dict_hash(Str text);
+/* Lock-free. Codes from `limit` on do not count. */
+bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
+tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
+                      Error *err) MUST_CHECK;
+
+/* A private memory of texts seen lately, in front of a dictionary shared with other threads. */
+typedef struct DictCache {
+    Dict *dict;
+    uint64_t from_id; /* VEC_DICT input: the dictionary that `map` maps from */
+    const Str *from_values;
+    uint32_t *map; /* code + 1; 0: not known yet */
+    uint32_t map_size;
+    uint64_t hashes[1024];
+    uint32_t codes[1024]; /* code + 1 */
+} DictCache;
+tcudb_status dict_cache_new(Dict *dict, Mem *mem, DictCache **out, Error *err) MUST_CHECK;
+void dict_cache_free(DictCache *cache, Mem *mem);
+/* Codes of the batch's live rows that are not NULL; others get 0. */
+tcudb_status dict_encode(DictCache *cache, Mem *mem, const Vector *v, const Batch *batch, uint32_t *codes,
+                         Error *err) MUST_CHECK;
+
+/* ---- columns in memory (buffer.c, facts.c) ------------------------------------------------- */
+
+/* Uncompressed rows, all columns; append-only, shared by versions as a tail or private to an appender.
+ * Texts are codes. One allocation. */
+typedef struct RowBuf {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    size_t bytes;
+    uint32_t cap;
+    uint32_t ncols;
+    uint8_t **data;
+    uint8_t **valid; /* a byte a row: 1, or 0 for NULL */
+} RowBuf;
+
+typedef struct TableMeta TableMeta;
+tcudb_status rowbuf_new(Mem *mem, const TableMeta *meta, uint32_t cap, RowBuf **out, Error *err) MUST_CHECK;
+void rowbuf_unref(RowBuf *buf);
+/* A copy of the first `rows` rows with more room. */
+tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap, RowBuf **out,
+                         Error *err) MUST_CHECK;
+/* Bytes of a stored word: of a text its code's. */
+uint32_t stored_width(Phys phys);
+void rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta);
+
+/* Order of two values of one type as ORDER BY sees it; Num of one scale. */
+int value_order(const Value *a, const Value *b);
+
+/* Distinct counts (sketch.c). */
+void sketch_add(uint8_t *sketch, Phys phys, const uint8_t *data, const uint8_t *valid, uint32_t n);
+void sketch_merge(uint8_t *to, const uint8_t *from, size_t n);
+double sketch_count(const uint8_t *sketch);
+
+/* ---- segments ------------------------------------------------------------------------------ */
+
+/* One column of one segment. `pub` is constant but for its last group, which is set once, under the segment's
+ * lock, before `resident` turns true. */
+typedef struct ColData {
+    SegColumn pub;
+    bool mixed; /* Num of several scales or not finite: no bounds */
+    atomic_bool resident;
+    uint8_t *memory; /* bytes, then blocks, then validity: what pub points into */
+    size_t memory_size;
+} ColData;
+
+void facts_init(ColData *col, Type type);
+/* Takes rows [from, from + n) of a column into its facts; pub.rows must be `from`. */
+void facts_add(ColData *col, Type type, const uint8_t *data, const uint8_t *valid, uint32_t from, uint32_t n);
+
+typedef struct Segment {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    pthread_mutex_t lock;
+    uint32_t rows;
+    uint32_t ncols;
+    uint8_t *sketch; /* SKETCH_BYTES a column until a table has taken it over */
+    ColData cols[];
+} Segment;
+
+/* Room in col->memory for `size` encoded bytes, the offsets of `nblocks` blocks and, if asked for, validity bits. */
+tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, uint32_t nblocks, bool with_valid,
+                           Error *err) MUST_CHECK;
+tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out, Error *err) MUST_CHECK;
+void segment_drop_sketch(Segment *segment);
+void segment_unref(Segment *segment);
+/* Encodes the first `rows` rows of a buffer. */
+tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows, Segment **out,
+                            Error *err) MUST_CHECK;
+
+/* Bit set: row deleted. DELETED_WORDS words. */
+typedef struct Deleted {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    uint32_t count;
+    uint64_t bits[DELETED_WORDS];
+} Deleted;
+
+tcudb_status deleted_new(Mem *mem, const Deleted *from, Deleted **out, Error *err) MUST_CHECK;
+void deleted_unref(Deleted *deleted);
+
+/* ---- versions (root.c) --------------------------------------------------------------------- */
+
+struct TableMeta {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    size_t bytes;
+    TableDef def;
+    Dict **dicts; /* per column; NULL: not text */
+};
+
+struct Table {
+    _Atomic uint32_t refs;
+    atomic_bool frozen; /* handed out or committed: not to be changed */
+    Db *db;
+    TableMeta *meta;
+    uint32_t nsegs; /* sealed */
+    uint32_t cap;   /* of segs; deleted has one more, for the tail */
+    Segment **segs;
+    Deleted **deleted; /* per segment, then the tail's; NULL: none */
+    RowBuf *tail;
+    uint32_t tail_rows;
+    ColData *tail_cols;   /* the tail's facts at this version */
+    SegColumn *tail_pins; /* the same with bytes, made by segment_pin under the lock */
+    uint64_t live;
+    uint8_t *sketch;      /* SKETCH_BYTES a column, of the sealed segments; NULL: none */
+    pthread_mutex_t lock; /* of what is computed lazily: tail validity, statistics */
+    struct TableCache *cache;
+};
+
+typedef struct View {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    size_t bytes;
+    ViewDef def;
+} View;
+
+typedef struct Root {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    uint64_t commit; /* number of the commit that made it */
+    uint32_t ntables, nviews;
+    uint32_t tables_cap, views_cap;
+    Table **tables; /* by name */
+    View **views;
+} Root;
+
+tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMeta **out, Error *err) MUST_CHECK;
+void meta_unref(TableMeta *meta);
+tcudb_status table_new(Db *db, TableMeta *meta, Table **out, Error *err) MUST_CHECK;
+tcudb_status table_clone(const Table *table, Table **out, Error *err) MUST_CHECK;
+void table_ref(Table *table);
+void table_unref(Table *table);
+void table_drop_cache(Table *table);
+tcudb_status table_reserve(Table *table, uint32_t segments, Error *err) MUST_CHECK;
+tcudb_status table_merge_sketch(Table *table, const uint8_t *sketch, Error *err) MUST_CHECK;
+/* Takes over the caller's reference on success; the tail must be empty. */
+tcudb_status table_add_segment(Table *table, Segment *segment, Error *err) MUST_CHECK;
+tcudb_status view_new(Mem *mem, const ViewDef *def, View **out, Error *err) MUST_CHECK;
+void view_unref(View *view);
+
+/* An array of pointers with room for one more than n; NULL and *err set on failure (the old one stays valid). */
+void *grow_pointers(Mem *mem, void *array, uint32_t *cap, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status root_new(Mem *mem, Root **out, Error *err) MUST_CHECK;
+tcudb_status root_clone(const Root *root, Root **out, Error *err) MUST_CHECK;
+void root_ref(Root *root);
+void root_unref(Root *root);
+/* Position of the name, or where it belongs; *found says which. */
+uint32_t root_find_table(const Root *root, Str name, bool *found);
+uint32_t root_find_view(const Root *root, Str name, bool *found);
+/* These take over the caller's reference on success. */
+tcudb_status root_insert_table(Root *root, Table *table, Error *err) MUST_CHECK;
+tcudb_status root_insert_view(Root *root, View *view, Error *err) MUST_CHECK;
+void root_remove_table(Root *root, uint32_t at); /* gives the reference to the caller */
+void root_remove_view(Root *root, uint32_t at);  /* likewise */
+
+/* ---- transactions -------------------------------------------------------------------------- */
+
+typedef struct SavedRoot {
+    Root *root; /* referenced; NULL: no writes yet */
+} SavedRoot;
+
+struct Txn {
+    Db *db;
+    Root *base;  /* the snapshot */
+    Root *work;  /* own state; NULL: no writes */
+    bool writer; /* holds the write lock */
+    Savepoint nsaves, cap_saves;
+    SavedRoot *saves;
+    pthread_mutex_t lock; /* appenders finish on many threads */
+    struct TextCaches *caches;
+    struct Pending *pending; /* finished appenders' rows not yet in their table */
+    Root *stale;             /* the snapshot before txn_lock moved it: its Tables may still be read */
+    Table **held;            /* versions handed out and since replaced: they live as long as the Txn */
+    uint32_t nheld, cap_held;
+    View **held_views;
+    uint32_t nheld_views, cap_held_views;
+    uint32_t appenders; /* open ones */
+};
+
+struct Db {
+    Mem mem;
+    bool read_only;
+    char *path;
+    pthread_mutex_t lock; /* root, writer */
+    pthread_cond_t writer_free;
+    Txn *writer;
+    _Atomic uint32_t lock_timeout_ms;
+    Root *root; /* last commit */
+    _Atomic uint64_t next_id;
+    uint32_t raw_blocks[RAW_WIDTHS][SEGMENT_BLOCKS + 1]; /* block offsets of raw columns by width */
+};
+
+const uint32_t *db_raw_blocks(const Db *db, uint32_t width);
+tcudb_status txn_no_table(Str name, Error *err);
+/* Keeps a version until the transaction ends; takes over the reference on success. */
+tcudb_status txn_hold(Txn *txn, Table *table, Error *err) MUST_CHECK;
+tcudb_status txn_hold_view(Txn *txn, View *view, Error *err) MUST_CHECK;
+void drop_pending(Txn *txn);
+void drop_caches(Txn *txn);
+/* The transaction's state to be changed: its own, not shared with a savepoint. Takes the write lock. */
+tcudb_status txn_write(Txn *txn, Error *err) MUST_CHECK;
+/* The version of a table to be changed; 42P01 if there is none. *at: its place in txn->work. */
+tcudb_status txn_write_table(Txn *txn, Str name, Table **out, Error *err) MUST_CHECK;
+/* Puts what appenders have finished into the tables, in order. */
+tcudb_status txn_settle(Txn *txn, Error *err) MUST_CHECK;
+tcudb_status table_delete_row(Table *table, uint32_t segment, uint32_t row, Error *err) MUST_CHECK;
+/* Encodes the tail into a segment. */
+tcudb_status table_seal(Table *table, Error *err) MUST_CHECK;
+/* Appends rows [from, from + n) of a buffer to the tail, sealing full ones. */
+tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, uint32_t n, Error *err) MUST_CHECK;
+/* Takes the live rows of a batch into a buffer with room for them. caches: per column, NULL for non-text. */
+tcudb_status rowbuf_append(RowBuf *buf, uint32_t at, const TableMeta *meta, DictCache **caches, const Batch *batch,
+                           uint32_t skip, uint32_t n, Error *err) MUST_CHECK;
+
+#endif
