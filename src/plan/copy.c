@@ -101,6 +101,19 @@ static tcudb_status copy_project(Copier *c, Plan *plan, Error *err)
     return TCUDB_OK;
 }
 
+static tcudb_status copy_contract(Copier *c, Plan *plan, Error *err)
+{
+    TRY(dup(c, &plan->contract.groups, plan->contract.ngroups * sizeof(NamedExpr), err));
+    TRY(dup(c, &plan->contract.outs, plan->contract.nouts * sizeof(ContractOut), err));
+    for (uint32_t side = 0; side < 2; side++) {
+        TRY(dup(c, &plan->contract.keys[side], plan->contract.nkeys * sizeof(Expr *), err));
+        TRY(dup(c, &plan->contract.values[side], plan->contract.nvalues[side] * sizeof(Expr *), err));
+    }
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++) renumber(c, &plan->contract.groups[i].col);
+    for (uint32_t i = 0; i < plan->contract.nouts; i++) renumber(c, &plan->contract.outs[i].col);
+    return TCUDB_OK;
+}
+
 /* The variant part: arrays that the copy must own, columns that it defines. */
 static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
 {
@@ -113,6 +126,7 @@ static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
     case PLAN_APPLY: renumber(c, &plan->apply.result); return TCUDB_OK;
     case PLAN_AGGREGATE: return copy_agg(c, plan, err);
     case PLAN_SORT: return dup(c, &plan->sort.keys, plan->sort.nkeys * sizeof(SortKey), err);
+    case PLAN_CONTRACT: return copy_contract(c, plan, err);
     case PLAN_CTE_SCAN: plan->cte_scan.cte->uses++; return TCUDB_OK;
     default: return TCUDB_OK;
     }

@@ -90,6 +90,16 @@ static tcudb_status each_sort(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
     return each_slot(&plan->sort.offset, 1, fn, ctx, err);
 }
 
+static tcudb_status each_contract(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
+{
+    TRY(each_named(plan->contract.groups, plan->contract.ngroups, fn, ctx, err));
+    for (uint32_t side = 0; side < 2; side++) {
+        TRY(each_slot(plan->contract.keys[side], plan->contract.nkeys, fn, ctx, err));
+        TRY(each_slot(plan->contract.values[side], plan->contract.nvalues[side], fn, ctx, err));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
 {
     switch (plan->kind) {
@@ -101,6 +111,7 @@ tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
     case PLAN_APPLY: return each_slot(&plan->apply.test, 1, fn, ctx, err);
     case PLAN_AGGREGATE: return each_agg(plan, fn, ctx, err);
     case PLAN_SORT: return each_sort(plan, fn, ctx, err);
+    case PLAN_CONTRACT: return each_contract(plan, fn, ctx, err);
     case PLAN_LIMIT:
         TRY(each_slot(&plan->limit.limit, 1, fn, ctx, err));
         return each_slot(&plan->limit.offset, 1, fn, ctx, err);

@@ -42,6 +42,22 @@ typedef struct AggCall {
     Expr *filter; /* FILTER (WHERE ...), or NULL */
 } AggCall;
 
+/* factor x left value x right value; CONTRACT_ONES stands for 1. */
+enum { CONTRACT_ONES = UINT32_MAX };
+typedef struct ContractTerm {
+    int64_t factor;
+    uint32_t left, right; /* indices into contract.values[0] and [1] */
+} ContractTerm;
+
+/* The sum of the terms over all matching rows; int8, or decimal with a precision: then scaled as its type says. */
+typedef struct ContractOut {
+    PlanCol col;
+    ContractTerm *terms;
+    uint32_t nterms;
+    bool nullable;        /* NULL where the sum of `nonnull` is 0 */
+    ContractTerm nonnull; /* counts the rows that are not NULL */
+} ContractOut;
+
 typedef struct SortKey {
     Expr *expr;
     bool descending;
@@ -176,8 +192,16 @@ struct Plan {
         struct { /* UPDATE: the input is a row id, then the table's new columns in order */
             Str table;
         } update;
-        struct { /* CONTRACT: see tensor/ */
-            struct Contract *contract;
+        struct {               /* CONTRACT: an aggregate over an inner join of two inputs as sums of products:
+                                  for each pair of groups, out = sum over matching rows of sum of factor x left x right */
+            NamedExpr *groups; /* the first nleft over the left input, the others over the right */
+            uint32_t nleft, ngroups;
+            Expr **keys[2]; /* pairwise equal, of one type; rows with a NULL key match nothing */
+            uint32_t nkeys;
+            Expr **values[2]; /* integers and decimals up to 18 digits, proven not NULL */
+            uint32_t nvalues[2];
+            ContractOut *outs; /* output columns after the groups */
+            uint32_t nouts;
         } contract;
     };
 };

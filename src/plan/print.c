@@ -110,6 +110,40 @@ static tcudb_status print_aggregate(Printer *p, const Plan *plan)
     return TCUDB_OK;
 }
 
+static tcudb_status print_term(Printer *p, const Plan *plan, const ContractTerm *term)
+{
+    if (term->factor != 1) TRY(buf_printf(p->buf, p->err, "%lld * ", (long long)term->factor));
+    if (term->left == CONTRACT_ONES && term->right == CONTRACT_ONES) return buf_char(p->buf, '1', p->err);
+    if (term->left != CONTRACT_ONES) TRY(print_expr(p, plan->contract.values[0][term->left]));
+    if (term->left != CONTRACT_ONES && term->right != CONTRACT_ONES) TRY(buf_text(p->buf, " * ", p->err));
+    return term->right == CONTRACT_ONES ? TCUDB_OK : print_expr(p, plan->contract.values[1][term->right]);
+}
+
+static tcudb_status print_contract(Printer *p, const Plan *plan)
+{
+    TRY(print_named(p, " by ", plan->contract.groups, plan->contract.ngroups));
+    TRY(begin_list(p, " over "));
+    for (uint32_t i = 0; i < plan->contract.nkeys; i++) {
+        TRY(next_item(p, " and "));
+        TRY(print_expr(p, plan->contract.keys[0][i]));
+        TRY(buf_text(p->buf, " = ", p->err));
+        TRY(print_expr(p, plan->contract.keys[1][i]));
+    }
+    TRY(begin_list(p, ": "));
+    for (uint32_t i = 0; i < plan->contract.nouts; i++) {
+        const ContractOut *out = &plan->contract.outs[i];
+        TRY(next_item(p, ", "));
+        TRY(print_id(p, out->col.id));
+        TRY(buf_text(p->buf, " = sum(", p->err));
+        for (uint32_t t = 0; t < out->nterms; t++) {
+            if (t > 0) TRY(buf_text(p->buf, " + ", p->err));
+            TRY(print_term(p, plan, &out->terms[t]));
+        }
+        TRY(buf_char(p->buf, ')', p->err));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status print_scan(Printer *p, const Plan *plan)
 {
     TRY(buf_printf(p->buf, p->err, " " STR_FMT, STR_ARG(plan->scan.name)));
@@ -226,6 +260,7 @@ static tcudb_status print_part(Printer *p, const Plan *plan)
     case PLAN_APPLY: return print_apply(p, plan);
     case PLAN_AGGREGATE: return print_aggregate(p, plan);
     case PLAN_SORT: return print_sort(p, plan);
+    case PLAN_CONTRACT: return print_contract(p, plan);
     case PLAN_LIMIT: return print_limits(p, plan->limit.limit, plan->limit.offset);
     case PLAN_SET_OP: return print_set_op(p, plan);
     case PLAN_CTE_SCAN: /* a scan and a recursion name their CTE in the same place */

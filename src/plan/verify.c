@@ -220,6 +220,61 @@ static tcudb_status check_agg(Verifier *v)
     return TCUDB_OK;
 }
 
+static tcudb_status check_term(Verifier *v, const ContractTerm *term)
+{
+    const Plan *plan = v->node;
+    bool left = term->left == CONTRACT_ONES || term->left < plan->contract.nvalues[0];
+    bool right = term->right == CONTRACT_ONES || term->right < plan->contract.nvalues[1];
+    return left && right ? TCUDB_OK : fault(v, "a term names a value that is not there");
+}
+
+static bool is_scaled_integer(Type type)
+{
+    return type.id == TYPE_INT2 || type.id == TYPE_INT4 || type.id == TYPE_INT8 ||
+           (type.id == TYPE_NUMERIC && type.precision > 0);
+}
+
+/* Expressions of one side see that side's input only. */
+static tcudb_status check_contract_side(Verifier *v, uint32_t side)
+{
+    const Plan *plan = v->node;
+    Scope scope = {.plans = {plan->inputs[side]}, .outer = v->scope->outer};
+    const Scope *both = v->scope;
+    v->scope = &scope;
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
+        if ((i >= plan->contract.nleft) == (side == 1)) TRY(check_expr(v, plan->contract.groups[i].expr));
+    for (uint32_t i = 0; i < plan->contract.nkeys; i++) TRY(check_expr(v, plan->contract.keys[side][i]));
+    for (uint32_t i = 0; i < plan->contract.nvalues[side]; i++) {
+        const Expr *e = plan->contract.values[side][i];
+        TRY(check_expr(v, e));
+        if (!is_scaled_integer(e->type) || type_phys(e->type) == PHYS_I128)
+            return fault(v, "value %u is not an integer", i);
+    }
+    v->scope = both;
+    return TCUDB_OK;
+}
+
+static tcudb_status check_contract(Verifier *v)
+{
+    const Plan *plan = v->node;
+    if (plan->contract.nkeys == 0) return fault(v, "no keys");
+    if (plan->ncols != plan->contract.ngroups + plan->contract.nouts) return fault(v, "wrong number of columns");
+    for (uint32_t side = 0; side < 2; side++) TRY(check_contract_side(v, side));
+    for (uint32_t i = 0; i < plan->contract.nkeys; i++)
+        if (!type_equal(plan->contract.keys[0][i]->type, plan->contract.keys[1][i]->type))
+            return fault(v, "key %u has two types", i);
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
+        TRY(check_defined(v, i, &plan->contract.groups[i].col, plan->contract.groups[i].expr->type));
+    for (uint32_t i = 0; i < plan->contract.nouts; i++) {
+        const ContractOut *out = &plan->contract.outs[i];
+        for (uint32_t t = 0; t < out->nterms; t++) TRY(check_term(v, &out->terms[t]));
+        if (out->nullable) TRY(check_term(v, &out->nonnull));
+        if (!is_scaled_integer(out->col.type)) return fault(v, "output %u is not an integer", i);
+        TRY(check_defined(v, plan->contract.ngroups + i, &out->col, out->col.type));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status check_limits(Verifier *v, const Expr *limit, const Expr *offset)
 {
     if (limit != NULL) TRY(check_expr(v, limit));
@@ -276,6 +331,7 @@ static tcudb_status check_part(Verifier *v)
     case PLAN_APPLY: return check_apply(v);
     case PLAN_AGGREGATE: return check_agg(v);
     case PLAN_DISTINCT: return check_distinct(v);
+    case PLAN_CONTRACT: return check_contract(v);
     case PLAN_SORT: return check_sort(v);
     case PLAN_LIMIT: TRY(check_limits(v, plan->limit.limit, plan->limit.offset)); return check_subset(v, NULL, false);
     case PLAN_SET_OP: return check_set_op(v);
@@ -296,6 +352,7 @@ static uint32_t wanted_inputs(PlanKind kind)
     case PLAN_JOIN:
     case PLAN_APPLY:
     case PLAN_SET_OP:
+    case PLAN_CONTRACT:
     case PLAN_RECURSIVE: return 2;
     default: return 1;
     }
@@ -305,8 +362,7 @@ static tcudb_status verify_node(const Plan *plan, const Scope *outer, Error *err
 {
     Verifier v = {.node = plan, .err = err};
     if ((unsigned)plan->kind >= PLAN_KINDS) return error_set(err, SQLSTATE_INTERNAL_ERROR, "plan: unknown node kind");
-    if (plan->kind != PLAN_CONTRACT && plan->ninputs != wanted_inputs(plan->kind))
-        return fault(&v, "wrong number of inputs");
+    if (plan->ninputs != wanted_inputs(plan->kind)) return fault(&v, "wrong number of inputs");
     for (uint32_t i = 0; i < plan->ninputs; i++)
         if (plan->inputs[i] == NULL) return fault(&v, "an input is missing");
     Scope scope = {.outer = outer};
