@@ -193,6 +193,7 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
 
 void cells_free(Cells *cells)
 {
+    if (cells->starts == NULL) return;
     mem_free(cells->mem, cells->starts, sizeof(uint64_t) * ((size_t)cells->rows + 1));
     mem_free(cells->mem, cells->ids, sizeof(uint32_t) * cells->capacity);
     mem_free(cells->mem, cells->counts, sizeof(uint32_t) * cells->capacity);

@@ -174,7 +174,7 @@ static void set_form(ProductRun *run)
     run->block_rows = rows < LIMB_ROWS_A ? LIMB_ROWS_A : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : (uint32_t)rows;
 }
 
-static tcudb_status run_steps(ProductRun *run, Error *err)
+static tcudb_status build(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
     KeyCosts costs = {0};
@@ -193,33 +193,61 @@ static tcudb_status run_steps(ProductRun *run, Error *err)
     if (run->heavy > 0) TRY(operands_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)
         run->report->form = FORM_BITS;
-    double built = seconds();
-    run->report->build_seconds = built - started;
-    status = blocks_run(run, err);
-    run->report->multiply_seconds = seconds() - built;
-    return status;
+    run->report->build_seconds = seconds() - started;
+    return blocks_new(run, err);
 }
 
-tcudb_status product_run(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel, ProductSink sink,
-                         void *ctx, ProductReport *report, Error *err)
+tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel,
+                          ProductReport *report, ProductRun **out, Error *err)
 {
     assert(spec->nproducts <= PRODUCT_MAX);
     *report = (ProductReport){.form = FORM_SPARSE};
-    if (spec->left.n == 0 || spec->right.n == 0) return TCUDB_OK;
     ProductRun *run = mem_alloc_zero(mem, sizeof *run, err);
     TRY_PTR(run);
     run->spec = spec;
     run->pool = pool;
     run->mem = run->left.mem = run->right.mem = mem;
     run->cancel = cancel;
-    run->sink = sink;
-    run->ctx = ctx;
     run->report = report;
-    tcudb_status status = run_steps(run, err);
+    tcudb_status status = spec->left.n == 0 || spec->right.n == 0 ? TCUDB_OK : build(run, err);
+    if (status != TCUDB_OK) {
+        product_close(run);
+        return status;
+    }
+    *out = run;
+    return TCUDB_OK;
+}
+
+void product_close(ProductRun *run)
+{
+    run->report->rows = blocks_free(run);
     operands_free(run);
-    mem_free(mem, run->dense_key, sizeof(uint32_t) * spec->keys);
+    mem_free(run->mem, run->dense_key, sizeof(uint32_t) * run->spec->keys);
     cells_free(&run->left);
     cells_free(&run->right);
-    mem_free(mem, run, sizeof *run);
+    mem_free(run->mem, run, sizeof *run);
+}
+
+typedef struct RunAll {
+    ProductRun *run;
+    ProductSink sink;
+    void *ctx;
+} RunAll;
+
+static tcudb_status run_task(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    RunAll *all = ctx;
+    return product_task(all->run, worker, task, all->sink, all->ctx, err);
+}
+
+tcudb_status product_run(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel, ProductSink sink,
+                         void *ctx, ProductReport *report, Error *err)
+{
+    RunAll all = {.sink = sink, .ctx = ctx};
+    TRY(product_open(spec, pool, mem, cancel, report, &all.run, err));
+    double started = seconds();
+    tcudb_status status = pool_run(pool, product_tasks(all.run), run_task, &all, cancel, err);
+    report->multiply_seconds = seconds() - started;
+    product_close(all.run);
     return status;
 }

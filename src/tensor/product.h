@@ -72,8 +72,18 @@ typedef struct ProductRows {
 /* Called from several threads at once, for different workers. Memory is valid during the call. */
 typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRows *rows, Error *err);
 
-/* The caller has proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other
- * errors: 53200; 57014; whatever the sink reports. */
+/* A product whose operands are built: pre-aggregated, proven, split. The spec must outlive it. The caller has
+ * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200;
+ * 57014. report is filled as far as it is known, here and by product_close. */
+typedef struct ProductRun ProductRun;
+tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel,
+                          ProductReport *report, ProductRun **out, Error *err) MUST_CHECK;
+/* Blocks of left groups; each may be run once, by any worker (< pool_workers) that runs no other at the time. */
+uint64_t product_tasks(const ProductRun *run);
+tcudb_status product_task(ProductRun *run, uint32_t worker, uint64_t task, ProductSink sink, void *ctx,
+                          Error *err) MUST_CHECK;
+void product_close(ProductRun *run);
+/* All of it: every task on the pool. */
 tcudb_status product_run(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel, ProductSink sink,
                          void *ctx, ProductReport *report, Error *err) MUST_CHECK;
 const char *product_form_name(ProductForm form);

@@ -33,10 +33,18 @@ static size_t sum_size(const ProductRun *run)
     return run->wide ? sizeof(int128) : sizeof(int64_t);
 }
 
-static tcudb_status flush(ProductRun *run, Block *b, uint32_t worker, uint64_t task, Error *err)
+/* Where a task's rows go. */
+typedef struct Output {
+    ProductSink sink;
+    void *ctx;
+    uint32_t worker;
+    uint64_t task;
+} Output;
+
+static tcudb_status flush(ProductRun *run, Block *b, const Output *out, Error *err)
 {
     if (b->n == 0) return TCUDB_OK;
-    ProductRows rows = {.task = task,
+    ProductRows rows = {.task = out->task,
                         .n = b->n,
                         .left_group = b->out_left,
                         .right_group = b->out_right,
@@ -45,7 +53,7 @@ static tcudb_status flush(ProductRun *run, Block *b, uint32_t worker, uint64_t t
                         .wide = run->wide};
     b->emitted += b->n;
     b->n = 0;
-    return run->sink(run->ctx, worker, &rows, err);
+    return out->sink(out->ctx, out->worker, &rows, err);
 }
 
 /* One cell of the output: at is its place in the block's accumulators. */
@@ -119,23 +127,22 @@ static void add_light(ProductRun *run, Block *b, uint32_t group, size_t row, boo
     }
 }
 
-static tcudb_status sparse_task(void *ctx, uint32_t worker, uint64_t task, Error *err)
+static tcudb_status sparse_task(ProductRun *run, Block *b, const Output *out, Error *err)
 {
-    ProductRun *run = ctx;
-    Block *b = &run->blocks[worker];
-    for (uint64_t g = task * SPARSE_ROWS; g < (task + 1) * SPARSE_ROWS && g < run->left.rows; g++) {
+    uint64_t first = out->task * SPARSE_ROWS;
+    for (uint64_t g = first; g < first + SPARSE_ROWS && g < run->left.rows; g++) {
         b->ntouched = 0;
         add_light(run, b, (uint32_t)g, 0, true);
         for (uint32_t t = 0; t < b->ntouched; t++) {
             uint32_t j = b->touched[t];
-            if (b->n == EMIT_ROWS) TRY(flush(run, b, worker, task, err));
+            if (b->n == EMIT_ROWS) TRY(flush(run, b, out, err));
             emit(run, b, (uint32_t)g, j, j);
             b->counts[j] = 0;
             for (uint32_t p = 0; p < run->spec->nproducts; p++)
                 memset((char *)b->sums[p] + j * sum_size(run), 0, sum_size(run));
         }
     }
-    return flush(run, b, worker, task, err);
+    return flush(run, b, out, err);
 }
 
 /* Removes what the shifts of signed operands added. */
@@ -195,11 +202,9 @@ static void dense_counts(ProductRun *run, Block *b, uint32_t first_panel, uint32
     }
 }
 
-static tcudb_status dense_task(void *ctx, uint32_t worker, uint64_t task, Error *err)
+static tcudb_status dense_task(ProductRun *run, Block *b, const Output *out, Error *err)
 {
-    ProductRun *run = ctx;
-    Block *b = &run->blocks[worker];
-    uint32_t first = (uint32_t)task * run->block_rows;
+    uint32_t first = (uint32_t)out->task * run->block_rows;
     uint32_t rows = run->left.rows - first < run->block_rows ? run->left.rows - first : run->block_rows;
     uint32_t panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
     dense_counts(run, b, first / LIMB_ROWS_A, panels);
@@ -210,11 +215,11 @@ static tcudb_status dense_task(void *ctx, uint32_t worker, uint64_t task, Error 
         if (run->any_light) add_light(run, b, first + i, row, false);
         for (uint32_t j = 0; j < run->spec->right.groups; j++) {
             if (b->counts[row + j] == 0) continue;
-            if (b->n == EMIT_ROWS) TRY(flush(run, b, worker, task, err));
+            if (b->n == EMIT_ROWS) TRY(flush(run, b, out, err));
             emit(run, b, first + i, j, row + j);
         }
     }
-    return flush(run, b, worker, task, err);
+    return flush(run, b, out, err);
 }
 
 static tcudb_status zeroed(ProductRun *run, size_t size, void **out, Error *err)
@@ -252,22 +257,37 @@ static void free_block(ProductRun *run, Block *b)
     }
 }
 
-tcudb_status blocks_run(ProductRun *run, Error *err)
+tcudb_status blocks_new(ProductRun *run, Error *err)
 {
     uint32_t workers = pool_workers(run->pool);
-    bool dense = run->heavy > 0;
     run->blocks = mem_alloc_zero(run->mem, sizeof(Block) * workers, err);
     TRY_PTR(run->blocks);
-    tcudb_status status = TCUDB_OK;
-    for (uint32_t w = 0; w < workers && status == TCUDB_OK; w++) status = new_block(run, &run->blocks[w], err);
-    uint64_t step = dense ? run->block_rows : SPARSE_ROWS;
-    if (status == TCUDB_OK)
-        status = pool_run(run->pool, (run->left.rows + step - 1) / step, dense ? dense_task : sparse_task, run,
-                          run->cancel, err);
+    for (uint32_t w = 0; w < workers; w++) TRY(new_block(run, &run->blocks[w], err));
+    return TCUDB_OK;
+}
+
+uint64_t blocks_free(ProductRun *run)
+{
+    if (run->blocks == NULL) return 0;
+    uint64_t emitted = 0;
+    uint32_t workers = pool_workers(run->pool);
     for (uint32_t w = 0; w < workers; w++) {
-        run->report->rows += run->blocks[w].emitted;
+        emitted += run->blocks[w].emitted;
         free_block(run, &run->blocks[w]);
     }
     mem_free(run->mem, run->blocks, sizeof(Block) * workers);
-    return status;
+    return emitted;
+}
+
+uint64_t product_tasks(const ProductRun *run)
+{
+    uint64_t step = run->heavy > 0 ? run->block_rows : SPARSE_ROWS;
+    return (run->left.rows + step - 1) / step;
+}
+
+tcudb_status product_task(ProductRun *run, uint32_t worker, uint64_t task, ProductSink sink, void *ctx, Error *err)
+{
+    Output out = {sink, ctx, worker, task};
+    Block *b = &run->blocks[worker];
+    return run->heavy > 0 ? dense_task(run, b, &out, err) : sparse_task(run, b, &out, err);
 }

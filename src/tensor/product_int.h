@@ -24,13 +24,11 @@ typedef struct Operand {
     int128 *sums;   /* a group: sum of its true cells over the heavy keys */
 } Operand;
 
-typedef struct ProductRun {
+struct ProductRun {
     const ProductSpec *spec;
     Pool *pool;
     Mem *mem;
     const atomic_bool *cancel;
-    ProductSink sink;
-    void *ctx;
     ProductReport *report;
     Cells left, right;   /* left: rows are groups; right: rows are keys */
     uint32_t *dense_key; /* a key's column in the dense operands, or LIGHT */
@@ -45,7 +43,7 @@ typedef struct ProductRun {
     uint32_t block_rows;  /* left groups a task */
     size_t stride;        /* right groups, padded */
     struct Block *blocks; /* one a worker */
-} ProductRun;
+};
 
 static inline uint32_t operand_index(uint32_t column)
 {
@@ -55,7 +53,8 @@ static inline uint32_t operand_index(uint32_t column)
 /* product_operands.c: fills the dense operands that the products need. */
 tcudb_status operands_build(ProductRun *run, Error *err) MUST_CHECK;
 void operands_free(ProductRun *run);
-/* product_blocks.c: multiplies and emits everything. */
-tcudb_status blocks_run(ProductRun *run, Error *err) MUST_CHECK;
+/* product_blocks.c: accumulators of the workers, and their release; returns the rows they emitted. */
+tcudb_status blocks_new(ProductRun *run, Error *err) MUST_CHECK;
+uint64_t blocks_free(ProductRun *run);
 
 #endif
