@@ -134,8 +134,8 @@ static bool safe_node(void *ctx, const Expr *e)
 {
     (void)ctx;
     if (e->kind != EXPR_FUNC) return true;
-    return (e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not") || expr_is_func(e, "is null") ||
-           expr_is_func(e, "is distinct from");
+    return (e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not") ||
+           (e->func->kind == FUNC_OPERATOR && strncmp(e->func->name, "is ", 3) == 0);
 }
 
 bool expr_safe(const Expr *e)
@@ -204,16 +204,26 @@ typedef struct Substitution {
     uint32_t n;
 } Substitution;
 
+tcudb_status expr_relabel(Opt *opt, Expr *e, Type type, Expr **out, Error *err)
+{
+    *out = e;
+    if (type_equal(e->type, type)) return TCUDB_OK;
+    assert(type_phys(e->type) == type_phys(type));
+    Expr *copy = ARENA_NEW(opt->arena, Expr, err);
+    TRY_PTR(copy);
+    *copy = *e;
+    copy->type = type;
+    if (e->kind == EXPR_CONST) copy->value.type = type;
+    *out = copy;
+    return TCUDB_OK;
+}
+
 static tcudb_status substitute_node(void *ctx, Expr *e, Expr **replacement, Error *err)
 {
     const Substitution *s = ctx;
-    (void)err;
     if (e->kind != EXPR_COL) return TCUDB_OK;
-    for (uint32_t i = 0; i < s->n; i++) {
-        if (s->exprs[i].col.id != e->col) continue;
-        *replacement = s->exprs[i].expr;
-        break;
-    }
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->exprs[i].col.id == e->col) return expr_relabel(s->opt, s->exprs[i].expr, e->type, replacement, err);
     return TCUDB_OK;
 }
 
@@ -229,7 +239,7 @@ static tcudb_status rename_node(void *ctx, Expr *e, Expr **replacement, Error *e
     if (e->kind != EXPR_COL) return TCUDB_OK;
     for (uint32_t i = 0; i < s->n; i++) {
         if (s->from[i].id != e->col) continue;
-        *replacement = expr_col(s->opt->arena, s->to[i].id, s->to[i].type, e->position, err);
+        *replacement = expr_col(s->opt->arena, s->to[i].id, e->type, e->position, err);
         TRY_PTR(*replacement);
         break;
     }

@@ -54,6 +54,8 @@ bool expr_rejects_nulls(const Expr *e, const ColSet *nulls)
     assert(e->type.id == TYPE_BOOL);
     if (expr_null_on_nulls(e, nulls) || expr_is_false(e)) return true;
     if (expr_is_not(e)) return never_false(e->args[0], nulls);
+    if (expr_is_func(e, "is not null") || expr_is_func(e, "is true") || expr_is_func(e, "is false"))
+        return expr_null_on_nulls(e->args[0], nulls);
     if (e->kind == EXPR_AND) {
         for (uint32_t i = 0; i < e->nargs; i++)
             if (expr_rejects_nulls(e->args[i], nulls)) return true;

@@ -80,6 +80,16 @@ bool expr_safe(const Expr *e);
 bool expr_rejects_nulls(const Expr *e, const ColSet *nulls);
 bool expr_null_on_nulls(const Expr *e, const ColSet *nulls);
 
+/* notnull.c: proven never NULL in the plan's output (for expressions: over the outputs of a and b). */
+bool col_not_null(Opt *opt, const Plan *plan, ColId id);
+bool expr_not_null(Opt *opt, const Plan *a, const Plan *b, const Expr *e);
+
+/* bounds.c: how many rows the plan can have at most and has at least, proven. */
+uint64_t plan_max_rows(const Plan *plan);
+uint64_t plan_min_rows(const Plan *plan);
+
+/* COALESCE(e, value). */
+tcudb_status expr_null_as(Opt *opt, Expr *e, bool value, Expr **out, Error *err) MUST_CHECK;
 Expr *expr_bool(Opt *opt, bool value, Error *err) MUST_CHECK;
 tcudb_status expr_negate(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK;
 /* The conjunction of n > 0 items. */
@@ -88,6 +98,16 @@ tcudb_status expr_or(Opt *opt, Expr *const *items, uint32_t n, Expr **out, Error
 /* a <op> b by operator symbol, arguments of one type. */
 tcudb_status expr_operator(Opt *opt, const char *op, Expr *a, Expr *b, Expr **out, Error *err) MUST_CHECK;
 Expr *expr_of_col(Opt *opt, const PlanCol *col, Error *err) MUST_CHECK;
+/* simplify.c: the same value for every row; as a filter's condition: true for the same rows. */
+tcudb_status expr_simplify(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK;
+tcudb_status expr_simplify_filter(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK;
+/* casts.c: a comparison with a constant, without the cast on its other side where that loses nothing. */
+tcudb_status expr_move_cast(Opt *opt, Expr *e, bool filter, Expr **out, Error *err) MUST_CHECK;
+/* "<" for CMP_LT, ...; NULL for CMP_NONE. And what it becomes when its sides are swapped. */
+const char *compare_symbol(FuncCompare compare);
+FuncCompare compare_swapped(FuncCompare compare);
+/* e under another type of the same layout (varchar as text). */
+tcudb_status expr_relabel(Opt *opt, Expr *e, Type type, Expr **out, Error *err) MUST_CHECK;
 /* Replaces columns by what `exprs` define. */
 tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t n, Expr **out, Error *err) MUST_CHECK;
 /* Replaces column from[i] by column to[i]. */

@@ -234,6 +234,10 @@ static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool e
     case PLAN_SET_OP:
         if (plan->set_op.kind == SET_UNION && plan->set_op.all && !exact) return prune_union_all(opt, plan, need, err);
         return prune_exact_inputs(opt, plan, err);
+    case PLAN_CONTRACT:
+        TRY(colset_used(opt, &below, plan, err));
+        for (uint32_t i = 0; i < plan->ninputs; i++) TRY(prune(opt, &plan->inputs[i], &below, false, err));
+        return TCUDB_OK;
     case PLAN_FILTER:
     case PLAN_SORT:
     case PLAN_LIMIT:
