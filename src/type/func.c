@@ -389,6 +389,7 @@ static tcudb_status fill_call(const Func *f, const Type *args, uint32_t nargs, F
     }
     out->result = f->result == TYPE_NONE ? out->args[0] : TYPE(f->result);
     if (numeric) type_decimals(out, args);
+    if (f->flags & FUNC_DATE_FIELD) out->result = TYPE_DECIMAL(15, 0);
     return TCUDB_OK;
 }
 

@@ -44,7 +44,8 @@ enum {
     FUNC_NUM_SAME = 0x400,     /* all alike, result too: mod, abs, unary minus */
     FUNC_NUM_COMPARE = 0x800,  /* all alike; no numeric result */
     FUNC_NUM_INTEGER = 0x1000, /* round, ceil, floor: scale 0 */
-    FUNC_NUM_ANY = 0x2000      /* arguments as they are; the result is Num */
+    FUNC_NUM_ANY = 0x2000,     /* arguments as they are; the result is Num */
+    FUNC_DATE_FIELD = 0x4000   /* the result is numeric(15,0) */
 };
 
 typedef enum FuncCompare { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } FuncCompare;

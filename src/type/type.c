@@ -13,6 +13,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+enum { INTERVAL_ALL_FIELDS = 0x7fff }; /* the grammar's mask for INTERVAL without a field list */
+
 typedef struct TypeInfo {
     const char *name;       /* as format_type shows it */
     const char *short_name; /* as the grammar and pg_type spell it */
@@ -163,6 +165,10 @@ tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int p
     if (nmods == 0) return TCUDB_OK;
     if (id == TYPE_NUMERIC) return numeric_modifiers(mods, nmods, position, out, err);
     if (id == TYPE_VARCHAR || id == TYPE_BPCHAR) return text_modifiers(mods, nmods, position, out, err);
+    if (id == TYPE_INTERVAL && nmods == 1 && mods[0] > 0 && mods[0] <= INTERVAL_ALL_FIELDS) {
+        if (mods[0] != INTERVAL_ALL_FIELDS) out->length = (uint32_t)mods[0];
+        return TCUDB_OK;
+    }
     if (id == TYPE_TIMESTAMP || id == TYPE_INTERVAL) {
         if (nmods == 1 && mods[0] == 6) return TCUDB_OK; /* what it has anyway */
         return error_unsupported(err, position, "a precision of type %s", type_info[id].name);

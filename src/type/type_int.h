@@ -7,6 +7,7 @@
 #ifndef TYPE_TYPE_INT_H
 #define TYPE_TYPE_INT_H
 
+#include "type/datetime.h"
 #include "type/func.h"
 #include "type/num.h"
 
@@ -60,23 +61,20 @@ FuncEvalType numeric_to_numeric;
 uint32_t int_print(int64_t value, char *buffer);
 uint32_t float4_print(float value, char *buffer);
 uint32_t float8_print(double value, char *buffer);
-uint32_t date_print(int32_t value, char *buffer);
-uint32_t timestamp_print(int64_t value, char *buffer);
-uint32_t interval_print(Interval value, char *buffer);
 tcudb_status bool_parse(Str text, bool *out, Error *err) MUST_CHECK;
 tcudb_status int_parse(Str text, int64_t lo, int64_t hi, const char *type_name, int64_t *out, Error *err) MUST_CHECK;
 tcudb_status float4_parse(Str text, float *out, Error *err) MUST_CHECK;
 tcudb_status float8_parse(Str text, double *out, Error *err) MUST_CHECK;
-tcudb_status date_parse(Str text, int32_t *out, Error *err) MUST_CHECK;
-tcudb_status timestamp_parse(Str text, int64_t *out, Error *err) MUST_CHECK;
-tcudb_status interval_parse(Str text, Interval *out, Error *err) MUST_CHECK;
 /* 22P02 "invalid input syntax for type T: "text"". */
 tcudb_status bad_text(const char *type_name, Str text, Error *err);
 /* text as a value of text, varchar(n) or char(n): cut to n characters, or 22001 unless only blanks go. */
 tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err) MUST_CHECK;
-int interval_compare(Interval a, Interval b);
 
 /* Writes the value's bits where a vector keeps them. */
 void value_store(const Value *value, Phys phys, void *to);
+
+/* ISO 8601 week of a day and the year it belongs to; 0 Sunday .. 6 Saturday. */
+int32_t date_iso_week(int32_t day, int32_t *iso_year);
+int date_weekday(int32_t day);
 
 #endif

@@ -135,7 +135,7 @@ tcudb_status value_parse(Str text, Type type, Arena *arena, Value *out, Error *e
     case TYPE_FLOAT8: return float8_parse(text, &out->f64, err);
     case TYPE_DATE: return date_parse(text, &out->i32, err);
     case TYPE_TIMESTAMP: return timestamp_parse(text, &out->i64, err);
-    case TYPE_INTERVAL: return interval_parse(text, &out->interval, err);
+    case TYPE_INTERVAL: return interval_parse(text, type.length, &out->interval, err);
     case TYPE_UNKNOWN:
     case TYPE_TEXT:
     case TYPE_VARCHAR:

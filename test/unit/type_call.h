@@ -23,10 +23,11 @@ static inline void caller_init(Caller *c)
     c->ctx = (EvalCtx){.arena = &c->arena, .random = {1, 2}};
 }
 
-/* "12.50:numeric(4,2)", "abc:text", "5:int4", "abc" (unknown), "NULL:text". The type name is pg_type's. */
+/* "12.50::numeric(4,2)", "abc::text", "5::int4", "abc" (unknown), "NULL::text". The type name is pg_type's. */
 static inline tcudb_status caller_value(Caller *c, const char *spec, Value *out)
 {
-    const char *colon = strrchr(spec, ':');
+    const char *colon = NULL;
+    for (const char *p = strstr(spec, "::"); p != NULL; p = strstr(p + 2, "::")) colon = p + 1;
     Type type = TYPE(TYPE_UNKNOWN);
     Str text = str_of(spec);
     if (colon != NULL) {
@@ -37,7 +38,7 @@ static inline tcudb_status caller_value(Caller *c, const char *spec, Value *out)
         mods[0] = precision;
         mods[1] = scale;
         TRY(type_from_name(str_of(name), mods, got < 2 ? 0 : (uint32_t)got - 1, 0, &type, &c->err));
-        text.len = (uint32_t)(colon - spec);
+        text.len = (uint32_t)(colon - 1 - spec);
     }
     if (str_equal(text, STR_LIT("NULL"))) {
         *out = (Value){.type = type, .null = true};
@@ -108,7 +109,7 @@ static inline tcudb_status caller_try_cast(Caller *c, const char *spec, const ch
 {
     Value value, type_of, result;
     char null[64];
-    snprintf(null, sizeof null, "NULL:%s", to);
+    snprintf(null, sizeof null, "NULL::%s", to);
     TRY(caller_value(c, spec, &value));
     TRY(caller_value(c, null, &type_of));
     TRY(value_cast(&value, type_of.type, CAST_EXPLICIT, &c->arena, &result, &c->err));
