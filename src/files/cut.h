@@ -24,7 +24,7 @@ typedef struct Cutter {
     uint64_t max_rows; /* a block ends after so many records */
     size_t max_bytes;  /* ... or with the first record that ends beyond so many bytes */
     size_t max_record; /* a longer record is an error (54000); 0: any */
-    size_t read_step;   /* bytes read and scanned at once: stays in the cache */
+    size_t read_step;  /* bytes read and scanned at once: stays in the cache */
     bool stop_marker;  /* a record \. ends the data (COPY) */
     bool ended;
     uint64_t number, line, offset;

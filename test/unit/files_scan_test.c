@@ -183,7 +183,8 @@ enum { NDIALECTS = sizeof dialects / sizeof dialects[0] };
 
 static void random_text(Random *r, char *text, uint32_t len)
 {
-    static const char *const alphabets[] = {"ab,\"\n", "abcdefgh,\n\"\\", "\"\",\n", "a\\\\,\n\"", "abcdefghijklmnopq,\n\r\""};
+    static const char *const alphabets[] = {"ab,\"\n", "abcdefgh,\n\"\\", "\"\",\n", "a\\\\,\n\"",
+                                            "abcdefghijklmnopq,\n\r\""};
     const char *alphabet = alphabets[next_random(r, 5)];
     uint32_t n = (uint32_t)strlen(alphabet);
     for (uint32_t i = 0; i < len; i++) text[i] = alphabet[next_random(r, n)];
@@ -209,8 +210,9 @@ static void every_offset(void **state)
 {
     (void)state;
     static const char *const cores[] = {
-        "a,\"b\nc\",d\n1,2,3\n",         "\"x\"\"y\",\"\"\"\"\n,,\n",     "5\" pipe,\"q\"\n\"t\"x,y\n",
-        "\"a\"\r\n\"b\"\r\n",            "\"he said:\"ok.\"\",z\"\nq,w\n", "\"unclosed,\nfoo\n",
+        "a,\"b\nc\",d\n1,2,3\n",          "\"x\"\"y\",\"\"\"\"\n,,\n",
+        "5\" pipe,\"q\"\n\"t\"x,y\n",     "\"a\"\r\n\"b\"\r\n",
+        "\"he said:\"ok.\"\",z\"\nq,w\n", "\"unclosed,\nfoo\n",
         "\\N\tx\\\ty\\\n\\\\\nlast line", "\"esc \\\" in\",\"\\\\\",x\n",
     };
     char text[MAX_TEXT];
