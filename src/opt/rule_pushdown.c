@@ -271,6 +271,7 @@ static tcudb_status push_node(Opt *opt, Plan **slot, ExprList *preds, const Expr
     case PLAN_SET_OP: return push_set_op(opt, plan, preds, err);
     case PLAN_SCAN: return push_scan(opt, plan, preds, err);
     case PLAN_DISTINCT: {
+        if (plan->distinct.non > 0) return push_nothing(opt, plan, err); /* a filter would change which row is first */
         ExprList below = *preds;
         *preds = (ExprList){0};
         return push_exact(opt, &plan->inputs[0], &below, err);

@@ -90,7 +90,11 @@ static tcudb_status copy_agg(Copier *c, Plan *plan, Error *err)
     TRY(dup(c, &plan->agg.groups, plan->agg.ngroups * sizeof(NamedExpr), err));
     TRY(dup(c, &plan->agg.aggs, plan->agg.naggs * sizeof(AggCall), err));
     for (uint32_t i = 0; i < plan->agg.ngroups; i++) renumber(c, &plan->agg.groups[i].col);
-    for (uint32_t i = 0; i < plan->agg.naggs; i++) renumber(c, &plan->agg.aggs[i].col);
+    for (uint32_t i = 0; i < plan->agg.naggs; i++) {
+        AggCall *agg = &plan->agg.aggs[i];
+        renumber(c, &agg->col);
+        TRY(dup(c, &agg->order, agg->norder * sizeof(SortKey), err));
+    }
     return TCUDB_OK;
 }
 
@@ -114,6 +118,13 @@ static tcudb_status copy_contract(Copier *c, Plan *plan, Error *err)
     return TCUDB_OK;
 }
 
+static tcudb_status copy_distinct(Copier *c, Plan *plan, Error *err)
+{
+    TRY(dup(c, &plan->distinct.on, plan->distinct.non * sizeof(ColId), err));
+    for (uint32_t i = 0; i < plan->distinct.non; i++) plan->distinct.on[i] = mapped(c, plan->distinct.on[i]);
+    return TCUDB_OK;
+}
+
 /* The variant part: arrays that the copy must own, columns that it defines. */
 static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
 {
@@ -125,6 +136,7 @@ static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
     case PLAN_JOIN: return copy_join(c, plan, err);
     case PLAN_APPLY: renumber(c, &plan->apply.result); return TCUDB_OK;
     case PLAN_AGGREGATE: return copy_agg(c, plan, err);
+    case PLAN_DISTINCT: return copy_distinct(c, plan, err);
     case PLAN_SORT: return dup(c, &plan->sort.keys, plan->sort.nkeys * sizeof(SortKey), err);
     case PLAN_CONTRACT: return copy_contract(c, plan, err);
     case PLAN_CTE_SCAN: plan->cte_scan.cte->uses++; return TCUDB_OK;

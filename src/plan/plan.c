@@ -79,6 +79,7 @@ static tcudb_status each_agg(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
         AggCall *agg = &plan->agg.aggs[i];
         TRY(each_slot(agg->args, agg->nargs, fn, ctx, err));
         TRY(each_slot(&agg->filter, 1, fn, ctx, err));
+        for (uint32_t k = 0; k < agg->norder; k++) TRY(fn(ctx, &agg->order[k].expr, err));
     }
     return TCUDB_OK;
 }

@@ -33,12 +33,20 @@ typedef struct NamedExpr {
     Expr *expr;
 } NamedExpr;
 
+typedef struct SortKey {
+    Expr *expr;
+    bool descending;
+    bool nulls_first;
+} SortKey;
+
 typedef struct AggCall {
     PlanCol col;
     AggKind kind;
     uint32_t nargs;
     Expr *args[2]; /* already cast to the aggregate's argument types */
     bool distinct;
+    SortKey *order; /* STRING_AGG: the order its rows are taken in */
+    uint32_t norder;
     Expr *filter; /* FILTER (WHERE ...), or NULL */
 } AggCall;
 
@@ -57,12 +65,6 @@ typedef struct ContractOut {
     bool nullable;        /* NULL where the sum of `nonnull` is 0 */
     ContractTerm nonnull; /* counts the rows that are not NULL */
 } ContractOut;
-
-typedef struct SortKey {
-    Expr *expr;
-    bool descending;
-    bool nulls_first;
-} SortKey;
 
 typedef enum JoinKind {
     JOIN_INNER,
@@ -156,8 +158,9 @@ struct Plan {
             AggCall *aggs;
             uint32_t naggs;
         } agg;
-        struct { /* DISTINCT: over all columns */
-            int unused;
+        struct { /* DISTINCT: over all columns; with `on` (DISTINCT ON): the first row of each value of these */
+            ColId *on;
+            uint32_t non; /* 0: all columns */
         } distinct;
         struct { /* SORT */
             SortKey *keys;
@@ -173,7 +176,7 @@ struct Plan {
             SetKind kind;
             bool all;
         } set_op;
-        struct { /* CTE_SCAN: output column i is column i of cte->plan under a new id */
+        struct { /* CTE_SCAN, WORK_SCAN: output column i is column i of cte->plan under a new id */
             Cte *cte;
         } cte_scan;
         struct { /* RECURSIVE: inputs: start, step. The step reads the last round through WORK_SCAN */

@@ -11,9 +11,9 @@
 
 /* One statement: a protobuf-c node of pg_query.pb-c.h behind an opaque pointer (sql/ast.h for bind/). */
 typedef struct Ast {
-    const void *node;   /* const PgQuery__Node * */
-    Str text;           /* the statement's own text, without the semicolon */
-    int offset;         /* of text in the whole input, in bytes */
+    const void *node;               /* const PgQuery__Node * */
+    Str text;                       /* the statement's own text, without the semicolon */
+    int offset;                     /* of text in the whole input, in bytes */
     const struct SqlSource *source; /* maps positions back to what the user wrote */
 } Ast;
 

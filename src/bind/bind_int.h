@@ -1,0 +1,307 @@
+/*
+ * bind_int.h: what the files of bind/ share: the binder, query blocks and their scopes.
+ */
+#ifndef BIND_BIND_INT_H
+#define BIND_BIND_INT_H
+
+#include "bind/bind.h"
+#include "expr/eval.h"
+#include "sql/ast.h"
+
+typedef struct Block Block;
+
+enum { BIND_DEPTH_MAX = 2500, VIEW_DEPTH_MAX = 64, COLUMNS_MAX = 1664 };
+
+/* A WITH query that is in sight. */
+typedef struct CteEntry {
+    struct CteEntry *next; /* further out, or earlier in the same WITH */
+    Str name;
+    Cte *cte;
+    const char **names;     /* output columns */
+    bool recursive;         /* its plan is a RECURSIVE node */
+    bool in_own_term;       /* while its recursive term is bound: a reference reads the work table */
+    bool never_materialize; /* NOT MATERIALIZED */
+    uint32_t self_refs;
+} CteEntry;
+
+/* Every CTE_SCAN made, so that single uses can be inlined at the end. */
+typedef struct CteUse {
+    struct CteUse *next;
+    Plan *scan;
+    CteEntry *entry;
+} CteUse;
+
+/* One per statement. */
+typedef struct Binder {
+    Arena *arena;
+    const BindEnv *env;
+    const Ast *ast; /* the text that locations refer to: the statement's or a view's */
+    ColId next_col;
+    uint32_t depth, view_depth, next_cte;
+    CteEntry *ctes;
+    CteUse *cte_uses;
+    Type *params;
+    uint32_t nparams, params_cap;
+    bool no_params;      /* in a view */
+    const char *warning; /* see Stmt.warning */
+} Binder;
+
+typedef struct ScopeCol {
+    Str name;
+    Expr *expr; /* a column, or COALESCE of two (FULL JOIN USING) */
+} ScopeCol;
+
+/* An entry of FROM as names see it. A join without an alias has an item that shows its columns, while its
+ * inputs' items still show their table names. */
+typedef struct ScopeItem {
+    Str name; /* len 0: none */
+    bool rel_visible, cols_visible;
+    uint32_t ncols;
+    ScopeCol *cols;
+} ScopeItem;
+
+/* A subquery of an expression, to be put below the node that the expression belongs to. */
+typedef struct ApplySpec {
+    struct ApplySpec *next;
+    ApplyKind kind;
+    Plan *right;
+    PlanCol result;
+    Expr *test;
+    int position;
+} ApplySpec;
+
+typedef struct ApplyList {
+    ApplySpec *first, *last;
+} ApplyList;
+
+/* The clause an expression stands in: what is allowed there, and its name in messages. */
+typedef enum Place {
+    PLACE_SELECT,
+    PLACE_ORDER_BY,
+    PLACE_HAVING,
+    PLACE_DISTINCT_ON,
+    PLACE_WHERE, /* from here on: no aggregates */
+    PLACE_ON,
+    PLACE_GROUP_BY,
+    PLACE_LIMIT,
+    PLACE_OFFSET,
+    PLACE_VALUES,
+    PLACE_FILTER,
+    PLACE_FROM_FUNCTION,
+    PLACE_UPDATE,
+    PLACE_DEFAULT,
+    PLACE_EXECUTE,
+    PLACE_CALL,
+    PLACE_COPY_WHERE
+} Place;
+
+/* One level of SELECT (or the scope of UPDATE, DELETE, ...). */
+struct Block {
+    Block *outer;
+    const Block *sibling; /* for messages: the block whose FROM this subquery stands in without LATERAL */
+    ScopeItem **items;
+    uint32_t nitems, items_cap;
+    uint32_t first_visible; /* items before it are out of sight: ON sees its join only */
+    Place place;
+    ApplyList *applies; /* where subqueries of the expression being bound go */
+    ApplyList pre;      /* of aggregate arguments and group keys: below the aggregation */
+    AggCall *aggs;
+    int *agg_positions;
+    uint32_t naggs, aggs_cap;
+    bool in_agg;
+    bool saw_local, saw_outer; /* columns met since last cleared: tells an aggregate's level */
+};
+
+/* Output of a query: the plan's columns are the result columns. */
+typedef struct TargetList {
+    NamedExpr *exprs;
+    uint32_t n, cap;
+    int *positions;
+} TargetList;
+
+/* ---- bind.c */
+int bind_position(const Binder *b, int location);
+int bind_node_position(const Binder *b, const Node *node);
+tcudb_status bind_enter(Binder *b, Error *err) MUST_CHECK; /* recursion guard; pair with bind_leave */
+void bind_leave(Binder *b);
+PlanCol bind_new_col(Binder *b, Type type, const char *name);
+const char *bind_name(Binder *b, Str text, Error *err) MUST_CHECK; /* NUL-terminated copy */
+bool bind_is_null_const(const Expr *e);
+bool bind_expr_has_col(const Expr *e, ColId col);
+void bind_apply_append(ApplyList *list, ApplySpec *spec);
+
+/* ---- scope.c */
+bool bind_name_is(Str name, const char *text);
+tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err) MUST_CHECK;
+tcudb_status bind_scope_item_new(Binder *b, Str name, uint32_t ncols, ScopeItem **out, Error *err) MUST_CHECK;
+/* An item that shows a plan's first ncols columns. */
+tcudb_status bind_scope_item_of_plan(Binder *b, Str name, const Plan *plan, uint32_t ncols, ScopeItem **out,
+                                     Error *err) MUST_CHECK;
+tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__ColumnRef *ref, Expr **out,
+                                   Error *err) MUST_CHECK;
+/* A column of this level by its bare name; *out NULL: none. 42702 if ambiguous. */
+tcudb_status bind_scope_find_local(Binder *b, Block *block, Str name, int position, Expr **out, Error *err) MUST_CHECK;
+/* The item that a qualified star or column names, in this level or further out. */
+tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int position, ScopeItem **out, Block **level,
+                                  Error *err) MUST_CHECK;
+/* "t.a" for messages; NULL when out of memory. */
+const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Error *err) MUST_CHECK;
+
+/* ---- from.c, join.c, table.c */
+tcudb_status bind_from(Binder *b, Block *block, Node *const *from, size_t n, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_from_item(Binder *b, Block *block, const Node *node, Plan **out, bool *lateral,
+                            Error *err) MUST_CHECK;
+tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, Plan **out, bool *lateral,
+                       Error *err) MUST_CHECK;
+/* Whether a plan has free columns that the other puts out. */
+tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes, Error *err) MUST_CHECK;
+/* A scan of all columns (with the row id last if rowid != NULL). */
+tcudb_status bind_table_scan(Binder *b, const Table *table, ColId *rowid, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,
+                                 bool *lateral, Error *err) MUST_CHECK;
+/* Applies alias and column aliases of FROM to an item. */
+tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias, Error *err) MUST_CHECK;
+
+/* ---- plans.c: building nodes */
+tcudb_status bind_plan_filter(Binder *b, Plan *input, Expr *cond, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_plan_project(Binder *b, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out,
+                               Error *err) MUST_CHECK;
+tcudb_status bind_plan_one_row(Binder *b, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_plan_unary(Binder *b, PlanKind kind, Plan *input, Plan **out,
+                             Error *err) MUST_CHECK; /* same columns */
+tcudb_status bind_plan_join(Binder *b, JoinKind kind, Plan *left, Plan *right, Expr *cond, Plan **out,
+                            Error *err) MUST_CHECK;
+/* Stacks the list's APPLY nodes on the plan. */
+tcudb_status bind_plan_apply(Binder *b, Plan *plan, const ApplyList *list, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_plan_lateral(Binder *b, ApplyKind kind, Plan *left, Plan *right, Plan **out, Error *err) MUST_CHECK;
+
+/* ---- select.c, order.c, group.c, target.c, setop.c, with.c */
+/* unknowns: leave untyped literals of the target list TYPE_UNKNOWN (for INSERT and set operations). */
+tcudb_status bind_select(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
+                         Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, Plan **out,
+                        Error *err) MUST_CHECK;
+tcudb_status bind_setop_node(Binder *b, SetKind kind, bool all, Plan *left, Plan *right, Plan **out,
+                             Error *err) MUST_CHECK;
+tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
+                         Plan **out, Error *err) MUST_CHECK;
+/* Gives the outputs of a query these types: literals are cast in place, else a PROJECT is put on top. */
+tcudb_status bind_retype(Binder *b, Plan *plan, const Type *types, CastContext context, Plan **out,
+                         Error *err) MUST_CHECK;
+tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const PgQuery__WithClause *with,
+                            Error *err) MUST_CHECK;
+tcudb_status bind_with_scan(Binder *b, CteEntry *entry, int position, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_with_finish(Binder *b, Error *err) MUST_CHECK; /* inlines */
+
+tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, size_t n, TargetList *list,
+                              Error *err) MUST_CHECK;
+tcudb_status bind_target_add(Binder *b, TargetList *list, Expr *expr, const char *name, int position,
+                             Error *err) MUST_CHECK;
+const char *bind_target_name(const Node *node); /* the name PostgreSQL gives an expression's column */
+tcudb_status bind_target_resolve_unknowns(Binder *b, TargetList *list, Error *err) MUST_CHECK;
+
+typedef struct GroupKeys {
+    Expr **exprs;
+    uint32_t n;
+} GroupKeys;
+tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
+                             ApplyList *post, GroupKeys *out, Error *err) MUST_CHECK;
+/* The AGGREGATE node over input; and the map that turns expressions over the input into ones over it. */
+typedef struct GroupMap GroupMap;
+tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
+                             Error *err) MUST_CHECK;
+tcudb_status bind_group_rewrite(GroupMap *map, Expr *e, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_group_rewrite_applies(GroupMap *map, ApplyList *list, Error *err) MUST_CHECK;
+
+typedef struct SortList {
+    uint32_t n;
+    uint32_t *targets; /* index into the target list */
+    bool *descending, *nulls_first;
+    int *positions;
+} SortList;
+tcudb_status bind_order_by(Binder *b, Block *block, Node *const *sort, size_t n, TargetList *targets, SortList *out,
+                           Error *err) MUST_CHECK;
+/* The target that an ORDER BY, GROUP BY or DISTINCT ON entry names by ordinal or alias; UINT32_MAX: it is an
+ * expression. */
+tcudb_status bind_order_target(Binder *b, Block *block, const Node *node, const TargetList *targets, const char *clause,
+                               uint32_t *index, Error *err) MUST_CHECK;
+tcudb_status bind_order_direction(Binder *b, const PgQuery__SortBy *by, bool *descending, bool *nulls_first,
+                                  Error *err) MUST_CHECK;
+tcudb_status bind_order_limit(Binder *b, Block *outer, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
+                              Error *err) MUST_CHECK;
+
+/* ---- expr.c and its kinds */
+tcudb_status bind_expr(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_expr_list(Binder *b, Block *block, Node *const *nodes, size_t n, Expr ***out, Error *err) MUST_CHECK;
+/* A condition; what: "WHERE", "AND", ... for the message. */
+tcudb_status bind_bool(Binder *b, Block *block, const Node *node, const char *what, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_coerce(Binder *b, Expr *e, Type to, CastContext context, int position, Expr **out,
+                         Error *err) MUST_CHECK;
+tcudb_status bind_coerce_bool(Binder *b, Expr *e, const char *what, Expr **out, Error *err) MUST_CHECK;
+/* Resolves, casts, builds. position: of the name; the result's place is `start`. */
+tcudb_status bind_call(Binder *b, FuncKind kind, const char *name, Expr **args, uint32_t nargs, int position, int start,
+                       Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_not(Binder *b, Expr *e, int position, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_and_or(Binder *b, ExprKind kind, Expr *left, Expr *right, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_bool_const(Binder *b, bool value, int position, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_null(Binder *b, Type type, int position, Expr **out, Error *err) MUST_CHECK;
+/* Where the first argument stands whose type differs from the first known one: for "types cannot be matched". */
+int bind_mismatch(Expr *const *args, uint32_t n);
+/* Casts all to their common type, in place. */
+tcudb_status bind_unify(Binder *b, Expr **args, uint32_t n, const char *what, int position, Type *type,
+                        Error *err) MUST_CHECK;
+/* A constant expression's value: arguments of table functions, CALL, EXECUTE. */
+tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, int *position, Error *err) MUST_CHECK;
+
+tcudb_status bind_literal(Binder *b, const PgQuery__AConst *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, Error *err) MUST_CHECK;
+tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_param(Binder *b, const PgQuery__ParamRef *node, Expr **out, Error *err) MUST_CHECK;
+/* There are at least n parameters. */
+tcudb_status bind_param_need(Binder *b, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status bind_param_type(Binder *b, Expr *param, Type type, int position, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_operator(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err) MUST_CHECK;
+const char *bind_place_name(Place place);
+const char *bind_func_name(const PgQuery__FuncCall *call);
+tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr *node, Expr **out,
+                           Error *err) MUST_CHECK;
+tcudb_status bind_minmax(Binder *b, Block *block, const PgQuery__MinMaxExpr *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_booltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_valuefunc(Binder *b, const PgQuery__SQLValueFunction *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_sublink(Binder *b, Block *block, const PgQuery__SubLink *node, Expr **out, Error *err) MUST_CHECK;
+/* a op b, row-wise if both are rows. */
+tcudb_status bind_compare(Binder *b, const char *op, Expr **left, Expr **right, uint32_t n, int position, int start,
+                          Expr **out, Error *err) MUST_CHECK;
+
+/* ---- statements: dml.c, ddl.c, copy.c, utility.c */
+tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStmt *node, Stmt *stmt,
+                                      Error *err) MUST_CHECK;
+tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_copy(Binder *b, const PgQuery__CopyStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* Everything else. */
+tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Error *err) MUST_CHECK;
+/* 42P01, 42809 (a view), wrong schema: the table that a statement changes. */
+tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, const char *verb, const Table **out,
+                                   Error *err) MUST_CHECK;
+tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err) MUST_CHECK;
+tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* 42703: the table has no such column. */
+tcudb_status bind_column_number(const TableDef *def, Str name, int position, uint32_t *out, Error *err) MUST_CHECK;
+/* The default of a column as an expression of the column's type. */
+tcudb_status bind_default(Binder *b, const ColumnDef *col, Expr **out, Error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * call.c: function calls and aggregates.
+ *
+ * A name is an aggregate if type/ says so. An aggregate's arguments are bound over the ungrouped input (its
+ * subqueries go below the aggregation) and the call becomes a column of the AGGREGATE node; equal calls share one.
+ * PostgreSQL assigns an aggregate to the innermost query whose columns it uses: one that uses an outer query's
+ * columns only is refused by name.
+ *
+ * A function that does not exist but has the name of a type and one argument is a cast: date('2001-01-01').
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+const char *bind_func_name(const PgQuery__FuncCall *call)
+{
+    return sql_last_name(call->funcname, call->n_funcname);
+}
+
+const char *bind_place_name(Place place)
+{
+    switch (place) {
+    case PLACE_WHERE: return "WHERE";
+    case PLACE_ON: return "JOIN conditions";
+    case PLACE_GROUP_BY: return "GROUP BY";
+    case PLACE_LIMIT: return "LIMIT";
+    case PLACE_OFFSET: return "OFFSET";
+    case PLACE_VALUES: return "VALUES";
+    case PLACE_FILTER: return "FILTER";
+    case PLACE_FROM_FUNCTION: return "functions in FROM";
+    case PLACE_UPDATE: return "UPDATE";
+    case PLACE_DEFAULT: return "DEFAULT expressions";
+    case PLACE_EXECUTE: return "EXECUTE parameters";
+    case PLACE_CALL: return "CALL arguments";
+    case PLACE_COPY_WHERE: return "COPY FROM WHERE conditions";
+    default: return "SELECT";
+    }
+}
+
+/* ---- aggregates */
+
+static bool same_call(const AggCall *a, const AggCall *b)
+{
+    if (a->kind != b->kind || a->nargs != b->nargs || a->distinct != b->distinct || a->norder != b->norder)
+        return false;
+    if ((a->filter == NULL) != (b->filter == NULL)) return false;
+    if (a->filter != NULL && !expr_equal(a->filter, b->filter)) return false;
+    for (uint32_t i = 0; i < a->nargs; i++) {
+        if (!expr_equal(a->args[i], b->args[i]) || expr_volatile(a->args[i])) return false;
+    }
+    for (uint32_t i = 0; i < a->norder; i++) {
+        if (!expr_equal(a->order[i].expr, b->order[i].expr)) return false;
+        if (a->order[i].descending != b->order[i].descending) return false;
+        if (a->order[i].nulls_first != b->order[i].nulls_first) return false;
+    }
+    return true;
+}
+
+static tcudb_status add_aggregate(Binder *b, Block *block, const AggCall *call, const AggCall **out, Error *err)
+{
+    for (uint32_t i = 0; i < block->naggs; i++) {
+        *out = &block->aggs[i];
+        if (same_call(*out, call)) return TCUDB_OK;
+    }
+    if (block->naggs == block->aggs_cap) {
+        uint32_t cap = block->aggs_cap == 0 ? 8 : block->aggs_cap * 2;
+        AggCall *aggs = ARENA_ARRAY(b->arena, AggCall, cap, err);
+        TRY_PTR(aggs);
+        if (block->naggs > 0) memcpy(aggs, block->aggs, sizeof *aggs * block->naggs);
+        block->aggs = aggs;
+        block->aggs_cap = cap;
+    }
+    block->aggs[block->naggs] = *call;
+    block->aggs[block->naggs].col = bind_new_col(b, call->col.type, call->col.name);
+    *out = &block->aggs[block->naggs++];
+    return TCUDB_OK;
+}
+
+static tcudb_status check_place(const Block *block, int position, Error *err)
+{
+    if (block->in_agg) {
+        return error_at(err, SQLSTATE_GROUPING_ERROR, position, "aggregate function calls cannot be nested");
+    }
+    if (block->place >= PLACE_WHERE) {
+        return error_at(err, SQLSTATE_GROUPING_ERROR, position, "aggregate functions are not allowed in %s",
+                        bind_place_name(block->place));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status refuse_forms(const PgQuery__FuncCall *call, const char *name, int position, Error *err)
+{
+    if (call->agg_within_group) return error_unsupported(err, position, "WITHIN GROUP");
+    if (call->func_variadic) return error_unsupported(err, position, "VARIADIC");
+    if (call->n_args == 0 && !call->agg_star) {
+        if (strcmp(name, "count") != 0) return TCUDB_OK;
+        return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position,
+                        "%s(*) must be used to call a parameterless aggregate function", name);
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status aggregate_order(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr *const *raw,
+                                    AggCall *out, Error *err)
+{
+    if (call->n_agg_order == 0) return TCUDB_OK;
+    out->order = ARENA_ARRAY(b->arena, SortKey, call->n_agg_order, err);
+    TRY_PTR(out->order);
+    for (size_t i = 0; i < call->n_agg_order; i++) {
+        const PgQuery__SortBy *by = call->agg_order[i]->sort_by;
+        SortKey *key = &out->order[i];
+        TRY(bind_expr(b, block, by->node, &key->expr, err));
+        if (key->expr->type.id == TYPE_UNKNOWN) {
+            TRY(bind_coerce(b, key->expr, TYPE(TYPE_TEXT), CAST_IMPLICIT, key->expr->position, &key->expr, err));
+        }
+        TRY(bind_order_direction(b, by, &key->descending, &key->nulls_first, err));
+        bool argument = out->nargs > 0 && (expr_equal(key->expr, out->args[0]) || expr_equal(key->expr, raw[0]));
+        if (out->distinct && !argument) {
+            return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, key->expr->position,
+                            "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list");
+        }
+    }
+    /* the order of rows does not matter to any other */
+    if (out->kind == AGG_STRING_AGG) out->norder = (uint32_t)call->n_agg_order;
+    return TCUDB_OK;
+}
+
+static tcudb_status aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
+{
+    const char *name = bind_func_name(call);
+    int position = bind_position(b, call->location);
+    Expr **args;
+    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
+    Type types[FUNC_MAX_ARGS];
+    if (call->n_args > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
+    for (size_t i = 0; i < call->n_args; i++) types[i] = args[i]->type;
+    AggCallType type;
+    TRY(agg_resolve(str_of(name), types, (uint32_t)call->n_args, call->agg_star, position, &type, err));
+    assert(call->n_args <= 2);
+    out->kind = type.kind;
+    out->nargs = (uint32_t)call->n_args;
+    out->distinct = call->agg_distinct;
+    out->col = (PlanCol){.type = type.result, .name = name};
+    for (uint32_t i = 0; i < out->nargs; i++) {
+        TRY(bind_coerce(b, args[i], type.args[i], CAST_IMPLICIT, args[i]->position, &out->args[i], err));
+    }
+    return aggregate_order(b, block, call, args, out, err);
+}
+
+tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
+{
+    int position = bind_position(b, call->location);
+    TRY(check_place(block, position, err));
+    TRY(refuse_forms(call, bind_func_name(call), position, err));
+    bool local_before = block->saw_local, outer_before = block->saw_outer;
+    ApplyList *applies_before = block->applies;
+    Place place_before = block->place;
+    block->saw_local = block->saw_outer = false;
+    block->in_agg = true;
+    block->applies = &block->pre;
+    AggCall bound = {0};
+    TRY(aggregate_call(b, block, call, &bound, err));
+    if (call->agg_filter != NULL) {
+        block->place = PLACE_FILTER;
+        TRY(bind_bool(b, block, call->agg_filter, "FILTER", &bound.filter, err));
+    }
+    if (block->saw_outer && !block->saw_local) {
+        return error_unsupported(err, position, "an aggregate over an outer query's columns");
+    }
+    block->place = place_before;
+    block->applies = applies_before;
+    block->in_agg = false;
+    block->saw_local = block->saw_local || local_before;
+    block->saw_outer = block->saw_outer || outer_before;
+    const AggCall *shared;
+    TRY(add_aggregate(b, block, &bound, &shared, err));
+    *out = expr_col(b->arena, shared->col.id, shared->col.type, position, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+/* ---- functions */
+
+static tcudb_status plain_only(const PgQuery__FuncCall *call, const char *name, int position, Error *err)
+{
+    const char *what = NULL;
+    if (call->agg_star) what = "%s(*) specified, but %s is not an aggregate function";
+    if (call->agg_distinct) what = "DISTINCT specified, but %s is not an aggregate function";
+    if (call->n_agg_order > 0) what = "ORDER BY specified, but %s is not an aggregate function";
+    if (call->agg_filter != NULL) what = "FILTER specified, but %s is not an aggregate function";
+    if (call->agg_within_group) what = "WITHIN GROUP specified, but %s is not an aggregate function";
+    if (what == NULL) return TCUDB_OK;
+    char text[256];
+    bool star = call->agg_star;
+    const char *rest = star ? "(*) specified, but " : strstr(what, ", but ");
+    if (star)
+        snprintf(text, sizeof text, "%s%s%s is not an aggregate function", name, rest, name);
+    else
+        snprintf(text, sizeof text, "%.*s, but %s is not an aggregate function", (int)(rest - what), what, name);
+    return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "%s", text);
+}
+
+/* date('2001-01-01'): *out NULL if there is no such type. */
+static tcudb_status call_as_cast(Binder *b, const char *name, Expr *arg, int position, Expr **out, Error *err)
+{
+    Type type;
+    *out = NULL;
+    if (type_from_name(str_of(name), NULL, 0, position, &type, NULL) != TCUDB_OK) return TCUDB_OK;
+    return bind_coerce(b, arg, type, CAST_EXPLICIT, position, out, err);
+}
+
+static tcudb_status named_call(Binder *b, const char *name, Expr **args, uint32_t nargs, int position, int start,
+                               Expr **out, Error *err)
+{
+    Error local = {0};
+    tcudb_status status = bind_call(b, FUNC_FUNCTION, name, args, nargs, position, start, out, &local);
+    if (status == TCUDB_OK) return status;
+    if (nargs == 1 && strcmp(local.sqlstate, SQLSTATE_UNDEFINED_FUNCTION) == 0) {
+        TRY(call_as_cast(b, name, args[0], position, out, err));
+        if (*out != NULL) return TCUDB_OK;
+    }
+    if (err != NULL) *err = local;
+    return status;
+}
+
+static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const char *name, int position, Error *err)
+{
+    if (call->over != NULL) return error_unsupported(err, position, "the window function %s", name);
+    if (call->func_variadic) return error_unsupported(err, position, "VARIADIC");
+    for (size_t i = 0; i < call->n_args; i++) {
+        if (!NODE_IS(call->args[i], NAMED_ARG_EXPR)) continue;
+        return error_unsupported(err, bind_node_position(b, call->args[i]), "a named argument of %s", name);
+    }
+    TRY(plain_only(call, name, position, err));
+    bool rows = b->env->find_table_func != NULL && b->env->find_table_func(str_of(name)) != NULL;
+    return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
+}
+
+tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
+{
+    const PgQuery__FuncCall *call = node->func_call;
+    const char *name = bind_func_name(call);
+    int position = bind_position(b, call->location);
+    if (call->n_funcname > 1 && strcmp(sql_string(call->funcname[0]), "pg_catalog") != 0) {
+        return error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position, "function %s.%s does not exist",
+                        sql_string(call->funcname[0]), name);
+    }
+    if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
+    TRY(refuse_call(b, call, name, position, err));
+    Expr **args;
+    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
+    return named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err);
+}

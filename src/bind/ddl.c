@@ -1,0 +1,379 @@
+/*
+ * ddl.c: CREATE TABLE, CREATE TABLE AS, CREATE VIEW, DROP, TRUNCATE, ALTER ... RENAME, CREATE INDEX.
+ *
+ * What is bound is a description; session/ carries it out. Constraints: NOT NULL and DEFAULT are kept. PRIMARY KEY
+ * and UNIQUE are accepted with a WARNING that uniqueness is not checked (a primary key's columns become NOT NULL);
+ * CHECK and REFERENCES are refused. A non-unique index is accepted and does nothing: scans are what this engine is
+ * fast at. A view keeps its SELECT as text.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+{
+    int position = bind_position(b, range->location);
+    *out = str_of(range->relname);
+    if (range->relpersistence[0] == 't') return error_unsupported(err, position, "a temporary table");
+    if (range->schemaname[0] == '\0' || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
+    return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
+}
+
+static void warn_unchecked(Binder *b, const char *what, const char *table)
+{
+    b->warning = arena_printf(b->arena, NULL, "%s of table \"%s\": uniqueness is not enforced", what, table);
+}
+
+/* ---- columns and constraints */
+
+typedef struct Columns {
+    ColumnDef *cols;
+    uint32_t n;
+    const char *table;
+    bool primary;
+} Columns;
+
+static tcudb_status set_default(Binder *b, ColumnDef *col, const PgQuery__Constraint *constraint, Error *err)
+{
+    const Node *node = constraint->raw_expr;
+    TRY(sql_expression_text(b->arena, node, &col->default_sql, err));
+    Expr *e;
+    ApplyList list = {0};
+    Block block = {.place = PLACE_DEFAULT, .applies = &list};
+    TRY(bind_expr(b, &block, node, &e, err)); /* errors at their place now, not at the first INSERT */
+    const Func *cast;
+    if (e->type.id != TYPE_UNKNOWN && !type_equal(e->type, col->type) &&
+        func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
+        tcudb_status status = error_set(err, SQLSTATE_DATATYPE_MISMATCH,
+                                        "column \"" STR_FMT "\" is of type %s but default expression is of type %s",
+                                        STR_ARG(col->name), type_base_name(col->type), type_base_name(e->type));
+        error_hint(err, "You will need to rewrite or cast the expression.");
+        return status;
+    }
+    return bind_coerce(b, e, col->type, CAST_ASSIGNMENT, e->position, &e, err);
+}
+
+static tcudb_status primary_key(Binder *b, Columns *columns, int position, Error *err)
+{
+    if (columns->primary) {
+        return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
+                        "multiple primary keys for table \"%s\" are not allowed", columns->table);
+    }
+    columns->primary = true;
+    warn_unchecked(b, "PRIMARY KEY", columns->table);
+    return TCUDB_OK;
+}
+
+static tcudb_status column_constraint(Binder *b, Columns *columns, ColumnDef *col,
+                                      const PgQuery__Constraint *constraint, Error *err)
+{
+    int position = bind_position(b, constraint->location);
+    switch (constraint->contype) {
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
+        if (!col->not_null) return TCUDB_OK;
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
+                        "conflicting NULL/NOT NULL declarations for column \"" STR_FMT "\" of table \"%s\"",
+                        STR_ARG(col->name), columns->table);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: col->not_null = true; return TCUDB_OK;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
+        if (col->default_sql.len == 0) return set_default(b, col, constraint, err);
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
+                        "multiple default values specified for column \"" STR_FMT "\" of table \"%s\"",
+                        STR_ARG(col->name), columns->table);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY: col->not_null = true; return primary_key(b, columns, position, err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: warn_unchecked(b, "UNIQUE", columns->table); return TCUDB_OK;
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return error_unsupported(err, position, "CHECK");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "REFERENCES");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return error_unsupported(err, position, "GENERATED AS IDENTITY");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: return error_unsupported(err, position, "a generated column");
+    default: return error_unsupported(err, position, "this constraint");
+    }
+}
+
+static tcudb_status define_column(Binder *b, Columns *columns, const PgQuery__ColumnDef *node, Error *err)
+{
+    int position = bind_position(b, node->location);
+    ColumnDef *col = &columns->cols[columns->n];
+    col->name = str_of(node->colname);
+    for (uint32_t i = 0; i < columns->n; i++) {
+        if (!str_equal(columns->cols[i].name, col->name)) continue;
+        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" specified more than once", node->colname);
+    }
+    if (node->coll_clause != NULL) return error_unsupported(err, position, "a column's COLLATE");
+    TRY(bind_typename(b, node->type_name, &col->type, err));
+    if (col->type.id == TYPE_INTERVAL || col->type.id == TYPE_UNKNOWN) {
+        return error_unsupported(err, bind_position(b, node->type_name->location), "a column of type %s",
+                                 type_base_name(col->type));
+    }
+    col->not_null = node->is_not_null;
+    columns->n++;
+    for (size_t i = 0; i < node->n_constraints; i++) {
+        TRY(column_constraint(b, columns, col, node->constraints[i]->constraint, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status table_constraint(Binder *b, Columns *columns, const PgQuery__Constraint *constraint, Error *err)
+{
+    int position = bind_position(b, constraint->location);
+    bool primary = constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
+    if (constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK) return error_unsupported(err, position, "CHECK");
+    if (constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN)
+        return error_unsupported(err, position, "FOREIGN KEY");
+    if (!primary && constraint->contype != PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE) {
+        return error_unsupported(err, position, "this constraint");
+    }
+    for (size_t i = 0; i < constraint->n_keys; i++) {
+        Str name = str_of(sql_string(constraint->keys[i]));
+        uint32_t col = 0;
+        while (col < columns->n && !str_equal(columns->cols[col].name, name)) col++;
+        if (col == columns->n) {
+            return error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
+                            "column \"" STR_FMT "\" named in key does not exist", STR_ARG(name));
+        }
+        if (primary) columns->cols[col].not_null = true;
+    }
+    if (primary) return primary_key(b, columns, position, err);
+    warn_unchecked(b, "UNIQUE", columns->table);
+    return TCUDB_OK;
+}
+
+static tcudb_status refuse_table_forms(Binder *b, const PgQuery__CreateStmt *node, Error *err)
+{
+    int position = bind_position(b, node->relation->location);
+    if (node->n_inh_relations > 0) return error_unsupported(err, position, "INHERITS");
+    if (node->partspec != NULL || node->partbound != NULL) return error_unsupported(err, position, "PARTITION");
+    if (node->of_typename != NULL) return error_unsupported(err, position, "CREATE TABLE OF");
+    if (node->n_table_elts > COLUMNS_MAX - 64) {
+        return error_set(err, SQLSTATE_TOO_MANY_COLUMNS, "tables can have at most %d columns", COLUMNS_MAX - 64);
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_CREATE_TABLE;
+    stmt->tag = "CREATE TABLE";
+    stmt->flag = node->if_not_exists;
+    TRY(target_name_of(b, node->relation, &stmt->name, err));
+    TRY(refuse_table_forms(b, node, err));
+    Columns columns = {.table = node->relation->relname};
+    columns.cols = ARENA_ARRAY(b->arena, ColumnDef, node->n_table_elts, err);
+    TRY_PTR(columns.cols);
+    for (size_t i = 0; i < node->n_table_elts; i++) {
+        const Node *element = node->table_elts[i];
+        if (NODE_IS(element, COLUMN_DEF))
+            TRY(define_column(b, &columns, element->column_def, err));
+        else if (NODE_IS(element, TABLE_LIKE_CLAUSE))
+            return error_unsupported(err, 0, "LIKE in CREATE TABLE");
+        else if (!NODE_IS(element, CONSTRAINT))
+            return error_unsupported(err, 0, "this element of CREATE TABLE");
+    }
+    for (size_t i = 0; i < node->n_table_elts; i++) {
+        if (NODE_IS(node->table_elts[i], CONSTRAINT)) {
+            TRY(table_constraint(b, &columns, node->table_elts[i]->constraint, err));
+        }
+    }
+    stmt->table = (TableDef){.name = stmt->name, .ncols = columns.n, .cols = columns.cols};
+    return TCUDB_OK;
+}
+
+/* ---- CREATE TABLE AS, SELECT INTO */
+
+/* The type a column made from an expression gets: PostgreSQL keeps a modifier only where the expression has one,
+ * that is, where it is a column or a cast; numeric(3,2) of the literal 1.50 is our own. */
+static Type stored_type(const Plan *plan, ColId id)
+{
+    const PlanCol *col = plan_find_col(plan, id);
+    assert(col != NULL);
+    if (col->type.id != TYPE_NUMERIC || col->type.precision == 0) return col->type;
+    if (plan->kind == PLAN_SCAN) return col->type;
+    for (uint32_t i = 0; plan->kind == PLAN_PROJECT && i < plan->ncols; i++) {
+        const NamedExpr *named = &plan->project.exprs[i];
+        if (named->col.id != id) continue;
+        const Expr *e = named->expr;
+        if (e->kind == EXPR_FUNC && e->func != NULL && e->func->kind == FUNC_CAST) return col->type;
+        if (e->kind != EXPR_COL || plan_find_col(plan->inputs[0], e->col) == NULL) return TYPE(TYPE_NUMERIC);
+        return stored_type(plan->inputs[0], e->col);
+    }
+    if (plan->kind == PLAN_PROJECT || plan->kind == PLAN_VALUES) return TYPE(TYPE_NUMERIC);
+    for (uint32_t i = 0; i < plan->ninputs; i++) {
+        if (plan_find_col(plan->inputs[i], id) != NULL) return stored_type(plan->inputs[i], id);
+    }
+    return TYPE(TYPE_NUMERIC);
+}
+
+static tcudb_status name_column(const PgQuery__IntoClause *into, const Plan *plan, uint32_t i, ColumnDef *cols,
+                                Error *err)
+{
+    cols[i].name = i < into->n_col_names ? str_of(sql_string(into->col_names[i])) : str_of(plan->cols[i].name);
+    for (uint32_t k = 0; k < i; k++) {
+        if (!str_equal(cols[k].name, cols[i].name)) continue;
+        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"" STR_FMT "\" specified more than once",
+                         STR_ARG(cols[i].name));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, Plan *plan, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_CREATE_TABLE;
+    stmt->tag = "SELECT"; /* PostgreSQL reports the number of rows selected */
+    TRY(target_name_of(b, into->rel, &stmt->name, err));
+    if (into->n_col_names > plan->ncols)
+        return error_set(err, SQLSTATE_SYNTAX_ERROR, "too many column names were specified");
+    ColumnDef *cols = ARENA_ARRAY(b->arena, ColumnDef, plan->ncols, err);
+    TRY_PTR(cols);
+    Type *types = ARENA_ARRAY(b->arena, Type, plan->ncols, err);
+    TRY_PTR(types);
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        types[i] = stored_type(plan, plan->cols[i].id);
+        cols[i].type = types[i];
+        TRY(name_column(into, plan, i, cols, err));
+        if (types[i].id == TYPE_INTERVAL) return error_unsupported(err, 0, "a column of type interval");
+    }
+    TRY(bind_retype(b, plan, types, CAST_ASSIGNMENT, &stmt->plan, err));
+    stmt->table = (TableDef){.name = stmt->name, .ncols = plan->ncols, .cols = cols};
+    if (!into->skip_data) return TCUDB_OK;
+    stmt->plan = NULL; /* WITH NO DATA */
+    stmt->tag = "CREATE TABLE AS";
+    return TCUDB_OK;
+}
+
+tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStmt *node, Stmt *stmt, Error *err)
+{
+    if (node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_MATVIEW) return error_unsupported(err, 0, "a materialized view");
+    if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "CREATE TABLE AS EXECUTE");
+    Plan *plan;
+    stmt->flag = node->if_not_exists;
+    TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
+    return table_of_query(b, node->into, plan, stmt, err);
+}
+
+tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err)
+{
+    PgQuery__SelectStmt select = *node; /* the same query without INTO */
+    select.into_clause = NULL;
+    Plan *plan;
+    TRY(bind_select(b, NULL, NULL, &select, false, &plan, err));
+    return table_of_query(b, node->into_clause, plan, stmt, err);
+}
+
+/* ---- views */
+
+tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_CREATE_VIEW;
+    stmt->tag = "CREATE VIEW";
+    stmt->flag = node->replace;
+    TRY(target_name_of(b, node->view, &stmt->name, err));
+    if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
+    if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
+    Plan *plan;
+    b->no_params = true;
+    TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
+    if (node->n_aliases > plan->ncols) {
+        return error_set(err, SQLSTATE_SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns");
+    }
+    Str *names = ARENA_ARRAY(b->arena, Str, plan->ncols, err);
+    TRY_PTR(names);
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        names[i] = i < node->n_aliases ? str_of(sql_string(node->aliases[i])) : str_of(plan->cols[i].name);
+        for (uint32_t k = 0; k < i; k++) {
+            if (!str_equal(names[k], names[i])) continue;
+            return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"" STR_FMT "\" specified more than once",
+                             STR_ARG(names[i]));
+        }
+    }
+    int from;
+    TRY(sql_after_as(b->arena, b->ast, &from, err));
+    assert(from >= 0);
+    stmt->create_view =
+        (ViewDef){.name = stmt->name, .sql = sql_text_from(b->ast, from), .ncols = plan->ncols, .cols = names};
+    return TCUDB_OK;
+}
+
+/* ---- DROP, TRUNCATE, RENAME, INDEX */
+
+static tcudb_status drop_names(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err)
+{
+    Str *names = ARENA_ARRAY(b->arena, Str, node->n_objects, err);
+    TRY_PTR(names);
+    for (size_t i = 0; i < node->n_objects; i++) {
+        if (!NODE_IS(node->objects[i], LIST)) return error_unsupported(err, 0, "this form of DROP");
+        const PgQuery__List *parts = node->objects[i]->list;
+        names[i] = str_of(sql_last_name(parts->items, parts->n_items));
+        if (parts->n_items > 1 && strcmp(sql_string(parts->items[0]), "public") != 0 && !node->missing_ok) {
+            return error_set(err, SQLSTATE_INVALID_SCHEMA_NAME, "schema \"%s\" does not exist",
+                             sql_string(parts->items[0]));
+        }
+    }
+    stmt->nnames = (uint32_t)node->n_objects;
+    stmt->names = names;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_DROP;
+    stmt->flag = node->missing_ok;
+    stmt->cascade = node->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
+    switch (node->remove_type) {
+    case PG_QUERY__OBJECT_TYPE__OBJECT_TABLE: stmt->tag = "DROP TABLE"; break;
+    case PG_QUERY__OBJECT_TYPE__OBJECT_VIEW:
+        stmt->tag = "DROP VIEW";
+        stmt->view = true;
+        break;
+    case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX:
+        stmt->kind = STMT_NOTHING; /* as CREATE INDEX made nothing */
+        stmt->tag = "DROP INDEX";
+        break;
+    default: return error_unsupported(err, 0, "DROP of this kind of object");
+    }
+    return drop_names(b, node, stmt, err);
+}
+
+tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_TRUNCATE;
+    stmt->tag = "TRUNCATE TABLE";
+    Str *names = ARENA_ARRAY(b->arena, Str, node->n_relations, err);
+    TRY_PTR(names);
+    for (size_t i = 0; i < node->n_relations; i++) {
+        const Table *table;
+        TRY(bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err));
+        if (err != NULL) err->position = 0;
+        names[i] = table_def(table)->name;
+    }
+    stmt->nnames = (uint32_t)node->n_relations;
+    stmt->names = names;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err)
+{
+    if (node->rename_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        return error_unsupported(err, 0, "renaming this kind of object");
+    stmt->kind = STMT_ALTER_RENAME;
+    stmt->tag = "ALTER TABLE";
+    stmt->flag = node->missing_ok;
+    stmt->text = str_of(node->newname);
+    return bind_relation_name(b, node->relation, &stmt->name, err);
+}
+
+tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err)
+{
+    const Table *table;
+    stmt->kind = STMT_NOTHING;
+    stmt->tag = "CREATE INDEX";
+    TRY(bind_table_for_change(b, node->relation, "an index on", &table, err));
+    for (size_t i = 0; i < node->n_index_params; i++) {
+        const char *name = node->index_params[i]->index_elem->name;
+        uint32_t col;
+        if (name[0] == '\0') continue; /* an expression */
+        tcudb_status status = bind_column_number(table_def(table), str_of(name), 0, &col, NULL);
+        if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", name);
+    }
+    if (node->unique) warn_unchecked(b, "UNIQUE index", node->relation->relname);
+    return TCUDB_OK;
+}

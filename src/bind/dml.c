@@ -1,0 +1,451 @@
+/*
+ * dml.c: INSERT, DELETE, UPDATE.
+ *
+ *     INSERT: rows -> PROJECT to the table's columns (casts, defaults) -> INSERT
+ *     DELETE: scan with row ids -> FILTER -> PROJECT row id -> DELETE
+ *     UPDATE: scan with row ids -> FILTER -> PROJECT row id, new columns -> UPDATE
+ *
+ * Expressions of VALUES go straight to their column's type, so that 'text' literals and DEFAULT work row by row.
+ * With USING or FROM a row may match several times: DISTINCT ON the row id keeps one.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, const char *verb, const Table **out,
+                                   Error *err)
+{
+    Str name;
+    TRY(bind_relation_name(b, range, &name, err));
+    int position = bind_position(b, range->location);
+    *out = txn_table(b->env->txn, name);
+    if (*out != NULL) return TCUDB_OK;
+    if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
+    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", range->relname);
+}
+
+tcudb_status bind_column_number(const TableDef *def, Str name, int position, uint32_t *out, Error *err)
+{
+    for (*out = 0; *out < def->ncols; (*out)++) {
+        if (str_equal(def->cols[*out].name, name)) return TCUDB_OK;
+    }
+    return error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
+                    "column \"" STR_FMT "\" of relation \"" STR_FMT "\" does not exist", STR_ARG(name),
+                    STR_ARG(def->name));
+}
+
+static tcudb_status refuse_clauses(size_t returning, const PgQuery__OnConflictClause *conflict, Error *err)
+{
+    if (returning > 0) return error_unsupported(err, 0, "RETURNING");
+    if (conflict != NULL) return error_unsupported(err, 0, "ON CONFLICT");
+    return TCUDB_OK;
+}
+
+/* A value on its way into a column. */
+static tcudb_status assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err)
+{
+    const Func *cast;
+    bool literal = e->type.id == TYPE_UNKNOWN;
+    if (!literal && !type_equal(e->type, col->type) &&
+        func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
+        tcudb_status status = error_at(err, SQLSTATE_DATATYPE_MISMATCH, e->position,
+                                       "column \"" STR_FMT "\" is of type %s but expression is of type %s",
+                                       STR_ARG(col->name), type_base_name(col->type), type_base_name(e->type));
+        error_hint(err, "You will need to rewrite or cast the expression.");
+        return status;
+    }
+    return bind_coerce(b, e, col->type, CAST_ASSIGNMENT, e->position, out, err);
+}
+
+/* ---- defaults */
+
+static const Node *default_node(const Ast *ast, uint32_t n)
+{
+    const Node *node = n == 1 ? ast->node : NULL;
+    if (!NODE_IS(node, SELECT_STMT) || node->select_stmt->n_target_list != 1) return NULL;
+    return node->select_stmt->target_list[0]->res_target->val;
+}
+
+tcudb_status bind_default(Binder *b, const ColumnDef *col, Expr **out, Error *err)
+{
+    if (col->default_sql.len == 0) return bind_null(b, col->type, 0, out, err);
+    const char *text = arena_printf(b->arena, err, "SELECT " STR_FMT, STR_ARG(col->default_sql));
+    TRY_PTR(text);
+    Ast *ast;
+    uint32_t n;
+    TRY(sql_parse(b->arena, str_of(text), &ast, &n, err));
+    const Node *node = default_node(ast, n);
+    if (node == NULL)
+        return error_set(err, SQLSTATE_DATA_CORRUPTED, "the default of column \"" STR_FMT "\" is damaged",
+                         STR_ARG(col->name));
+    ApplyList list = {0};
+    Block block = {.place = PLACE_DEFAULT, .applies = &list};
+    const Ast *before = b->ast;
+    b->ast = ast;
+    tcudb_status status = bind_expr(b, &block, node, out, err);
+    if (status == TCUDB_OK) status = assign(b, *out, col, out, err);
+    b->ast = before;
+    if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into the default's text */
+    return status;
+}
+
+/* ---- INSERT */
+
+typedef struct Insert {
+    const TableDef *def;
+    uint32_t ntargets;
+    uint32_t *targets; /* table column of each given value */
+    int *positions;    /* of the names in the column list */
+    bool listed;
+} Insert;
+
+static tcudb_status insert_targets(Binder *b, const PgQuery__InsertStmt *node, Insert *insert, Error *err)
+{
+    uint32_t n = node->n_cols > 0 ? (uint32_t)node->n_cols : insert->def->ncols;
+    insert->listed = node->n_cols > 0;
+    insert->ntargets = n;
+    insert->targets = ARENA_ARRAY(b->arena, uint32_t, n, err);
+    TRY_PTR(insert->targets);
+    insert->positions = ARENA_ARRAY(b->arena, int, n, err);
+    TRY_PTR(insert->positions);
+    for (uint32_t i = 0; i < n; i++) {
+        insert->targets[i] = i;
+        if (!insert->listed) continue;
+        const PgQuery__ResTarget *target = node->cols[i]->res_target;
+        insert->positions[i] = bind_position(b, target->location);
+        if (target->n_indirection > 0)
+            return error_unsupported(err, insert->positions[i], "subscripting and field selection");
+        TRY(bind_column_number(insert->def, str_of(target->name), insert->positions[i], &insert->targets[i], err));
+        for (uint32_t k = 0; k < i; k++) {
+            if (insert->targets[k] != insert->targets[i]) continue;
+            return error_at(err, SQLSTATE_DUPLICATE_COLUMN, insert->positions[i],
+                            "column \"%s\" specified more than once", target->name);
+        }
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_count(const Insert *insert, uint32_t n, int extra_position, Error *err)
+{
+    if (n > insert->ntargets) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, extra_position, "INSERT has more expressions than target columns");
+    }
+    if (n < insert->ntargets && insert->listed) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, insert->positions[n],
+                        "INSERT has more target columns than expressions");
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status values_row(Binder *b, Block *block, const Insert *insert, const PgQuery__List *list, Expr **row,
+                               Error *err)
+{
+    uint32_t n = (uint32_t)list->n_items;
+    TRY(check_count(insert, n, n > insert->ntargets ? bind_node_position(b, list->items[insert->ntargets]) : 0, err));
+    for (uint32_t i = 0; i < n; i++) {
+        const ColumnDef *col = &insert->def->cols[insert->targets[i]];
+        Expr **slot = &row[insert->targets[i]], *e;
+        if (NODE_IS(list->items[i], SET_TO_DEFAULT)) {
+            TRY(bind_default(b, col, slot, err));
+            continue;
+        }
+        TRY(bind_expr(b, block, list->items[i], &e, err));
+        TRY(assign(b, e, col, slot, err));
+    }
+    for (uint32_t i = 0; i < insert->def->ncols; i++) {
+        if (row[i] == NULL) TRY(bind_default(b, &insert->def->cols[i], &row[i], err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status insert_columns(Binder *b, const TableDef *def, Plan *plan, Error *err)
+{
+    for (uint32_t i = 0; i < def->ncols; i++) {
+        const char *name = bind_name(b, def->cols[i].name, err);
+        TRY_PTR(name);
+        plan->cols[i] = bind_new_col(b, def->cols[i].type, name);
+    }
+    return TCUDB_OK;
+}
+
+/* DEFAULT VALUES: select == NULL. One row with subqueries is a PROJECT over their APPLY nodes. */
+static tcudb_status insert_values(Binder *b, const Insert *insert, const PgQuery__SelectStmt *select, Plan **out,
+                                  Error *err)
+{
+    ApplyList list = {0};
+    Block block = {.place = PLACE_VALUES, .applies = &list};
+    uint32_t ncols = insert->def->ncols;
+    Plan *plan = plan_new(b->arena, PLAN_VALUES, 0, ncols, err);
+    TRY_PTR(plan);
+    static const PgQuery__List no_values = {0};
+    plan->values.nrows = select == NULL ? 1 : select->n_values_lists;
+    plan->values.rows_exprs = ARENA_ARRAY(b->arena, Expr *, plan->values.nrows * ncols, err);
+    TRY_PTR(plan->values.rows_exprs);
+    size_t first = select == NULL ? 0 : select->values_lists[0]->list->n_items;
+    for (uint64_t row = 0; row < plan->values.nrows; row++) {
+        const PgQuery__List *items = select == NULL ? &no_values : select->values_lists[row]->list;
+        if (items->n_items != first) {
+            return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_position(b, sql_location(select->values_lists[row])),
+                            "VALUES lists must all be the same length");
+        }
+        TRY(values_row(b, &block, insert, items, plan->values.rows_exprs + row * ncols, err));
+    }
+    TRY(insert_columns(b, insert->def, plan, err));
+    *out = plan;
+    if (list.first == NULL) return TCUDB_OK;
+    if (plan->values.nrows > 1)
+        return error_unsupported(err, list.first->position, "a subquery in VALUES of several rows");
+    Plan *row;
+    TRY(bind_plan_one_row(b, &row, err));
+    TRY(bind_plan_apply(b, row, &list, &row, err));
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols, err);
+    TRY_PTR(exprs);
+    for (uint32_t i = 0; i < ncols; i++) exprs[i] = (NamedExpr){plan->cols[i], plan->values.rows_exprs[i]};
+    return bind_plan_project(b, row, exprs, ncols, out, err);
+}
+
+static int target_position(const Binder *b, const PgQuery__SelectStmt *select, uint32_t i)
+{
+    while (select->larg != NULL) select = select->larg;
+    return i < select->n_target_list ? bind_node_position(b, select->target_list[i]) : 0;
+}
+
+/* Untyped literals of the select list become constants of the column's type. */
+static Expr *output_literal(const Plan *plan, uint32_t i)
+{
+    if (plan->kind != PLAN_PROJECT) return NULL;
+    Expr *e = plan->project.exprs[i].expr;
+    return e->type.id == TYPE_UNKNOWN ? e : NULL;
+}
+
+static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery__SelectStmt *select, Plan **out,
+                                  Error *err)
+{
+    Plan *query;
+    TRY(bind_select(b, NULL, NULL, select, true, &query, err));
+    TRY(check_count(insert, query->ncols, target_position(b, select, insert->ntargets), err));
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, insert->def->ncols, err);
+    TRY_PTR(exprs);
+    for (uint32_t i = 0; i < query->ncols; i++) {
+        const ColumnDef *col = &insert->def->cols[insert->targets[i]];
+        Expr *e = output_literal(query, i);
+        int position = target_position(b, select, i);
+        if (e == NULL) e = expr_col(b->arena, query->cols[i].id, query->cols[i].type, position, err);
+        TRY_PTR(e);
+        TRY(assign(b, e, col, &exprs[insert->targets[i]].expr, err));
+    }
+    for (uint32_t i = 0; i < query->ncols; i++) { /* now nothing is left without a type */
+        Expr *literal = output_literal(query, i);
+        if (literal == NULL) continue;
+        TRY(bind_coerce(b, literal, TYPE(TYPE_TEXT), CAST_IMPLICIT, 0, &query->project.exprs[i].expr, err));
+        query->cols[i].type = query->project.exprs[i].col.type = TYPE(TYPE_TEXT);
+    }
+    for (uint32_t i = 0; i < insert->def->ncols; i++) {
+        const char *name = bind_name(b, insert->def->cols[i].name, err);
+        TRY_PTR(name);
+        exprs[i].col = bind_new_col(b, insert->def->cols[i].type, name);
+        if (exprs[i].expr == NULL) TRY(bind_default(b, &insert->def->cols[i], &exprs[i].expr, err));
+    }
+    return bind_plan_project(b, query, exprs, insert->def->ncols, out, err);
+}
+
+static tcudb_status finish_change(Binder *b, PlanKind kind, Str table, Plan *input, Plan **out, Error *err)
+{
+    Plan *plan = plan_new(b->arena, kind, 1, 0, err);
+    TRY_PTR(plan);
+    plan->inputs[0] = input;
+    if (kind == PLAN_INSERT) plan->insert.table = table;
+    if (kind == PLAN_DELETE) plan->delete_.table = table;
+    if (kind == PLAN_UPDATE) plan->update.table = table;
+    *out = plan;
+    return TCUDB_OK;
+}
+
+static bool is_plain_values(const PgQuery__SelectStmt *select)
+{
+    return select->n_values_lists > 0 && select->n_sort_clause == 0 && select->limit_count == NULL &&
+           select->limit_offset == NULL && select->with_clause == NULL;
+}
+
+tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt, Error *err)
+{
+    const Table *table;
+    Plan *input;
+    stmt->kind = STMT_QUERY;
+    stmt->tag = "INSERT";
+    if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
+    TRY(bind_table_for_change(b, node->relation, "inserting into", &table, err));
+    TRY(refuse_clauses(node->n_returning_list, node->on_conflict_clause, err));
+    Insert insert = {.def = table_def(table)};
+    TRY(insert_targets(b, node, &insert, err));
+    stmt->name = insert.def->name;
+    const PgQuery__SelectStmt *select = node->select_stmt == NULL ? NULL : node->select_stmt->select_stmt;
+    if (select == NULL || is_plain_values(select)) {
+        if (select == NULL) insert.listed = false;
+        TRY(insert_values(b, &insert, select, &input, err));
+    } else {
+        TRY(insert_select(b, &insert, select, &input, err));
+    }
+    return finish_change(b, PLAN_INSERT, insert.def->name, input, &stmt->plan, err);
+}
+
+/* ---- DELETE and UPDATE */
+
+typedef struct Change {
+    Block block;
+    const TableDef *def;
+    Plan *plan;
+    ColId rowid;
+    ColId first; /* id of the table's first column; the others follow */
+    bool many;   /* a row may match more than once */
+    ApplyList applies;
+} Change;
+
+static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__RangeVar *range, const char *verb,
+                                 Node *const *from, size_t nfrom, Error *err)
+{
+    const Table *table;
+    ScopeItem *item;
+    TRY(bind_table_for_change(b, range, verb, &table, err));
+    change->def = table_def(table);
+    TRY(bind_table_scan(b, table, &change->rowid, &change->plan, err));
+    change->first = change->plan->cols[0].id;
+    TRY(bind_scope_item_of_plan(b, str_of(range->relname), change->plan, change->def->ncols, &item, err));
+    TRY(bind_alias(b, item, range->alias, err));
+    TRY(bind_scope_add(b, &change->block, item, err));
+    change->many = nfrom > 0;
+    if (nfrom == 0) return TCUDB_OK;
+    Plan *others;
+    TRY(bind_from(b, &change->block, from, nfrom, &others, err));
+    return bind_plan_join(b, JOIN_INNER, change->plan, others, NULL, &change->plan, err);
+}
+
+static tcudb_status change_where(Binder *b, Change *change, const Node *where, Error *err)
+{
+    if (where == NULL) return TCUDB_OK;
+    ApplyList list = {0};
+    Expr *cond;
+    change->block.place = PLACE_WHERE;
+    change->block.applies = &list;
+    TRY(bind_bool(b, &change->block, where, "WHERE", &cond, err));
+    TRY(bind_plan_apply(b, change->plan, &list, &change->plan, err));
+    return bind_plan_filter(b, change->plan, cond, &change->plan, err);
+}
+
+static tcudb_status one_per_row(Binder *b, Change *change, Error *err)
+{
+    if (!change->many) return TCUDB_OK;
+    ColId *on = ARENA_ARRAY(b->arena, ColId, 1, err);
+    TRY_PTR(on);
+    on[0] = change->rowid;
+    TRY(bind_plan_unary(b, PLAN_DISTINCT, change->plan, &change->plan, err));
+    if (change->plan->ncols == 1) return TCUDB_OK;
+    change->plan->distinct.on = on;
+    change->plan->distinct.non = 1;
+    return TCUDB_OK;
+}
+
+static tcudb_status rowid_expr(Binder *b, const Change *change, NamedExpr *out, Error *err)
+{
+    out->col = (PlanCol){.id = change->rowid, .type = TYPE(TYPE_INT8), .name = "rowid"};
+    out->expr = expr_col(b->arena, change->rowid, out->col.type, 0, err);
+    TRY_PTR(out->expr);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt, Error *err)
+{
+    Change change = {0};
+    NamedExpr rowid;
+    stmt->kind = STMT_QUERY;
+    stmt->tag = "DELETE";
+    if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
+    TRY(change_scope(b, &change, node->relation, "deleting from", node->using_clause, node->n_using_clause, err));
+    TRY(refuse_clauses(node->n_returning_list, NULL, err));
+    TRY(change_where(b, &change, node->where_clause, err));
+    TRY(rowid_expr(b, &change, &rowid, err));
+    TRY(bind_plan_project(b, change.plan, &rowid, 1, &change.plan, err));
+    TRY(one_per_row(b, &change, err));
+    stmt->name = change.def->name;
+    return finish_change(b, PLAN_DELETE, change.def->name, change.plan, &stmt->plan, err);
+}
+
+/* The value of SET col = value; of SET (a, b) = (x, y) the element for this column. */
+static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget *target, const ColumnDef *col,
+                              Expr **out, Error *err)
+{
+    const Node *value = target->val;
+    if (NODE_IS(value, MULTI_ASSIGN_REF)) {
+        const PgQuery__MultiAssignRef *multi = value->multi_assign_ref;
+        int position = bind_node_position(b, multi->source);
+        if (!NODE_IS(multi->source, ROW_EXPR))
+            return error_unsupported(err, position, "UPDATE ... SET (columns) = (subquery)");
+        const PgQuery__RowExpr *row = multi->source->row_expr;
+        if ((int)row->n_args != multi->ncolumns) {
+            return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "number of columns does not match number of values");
+        }
+        value = row->args[multi->colno - 1];
+    }
+    if (NODE_IS(value, SET_TO_DEFAULT)) return bind_default(b, col, out, err);
+    Expr *e;
+    TRY(bind_expr(b, block, value, &e, err));
+    return assign(b, e, col, out, err);
+}
+
+static tcudb_status set_columns(Binder *b, Change *change, const PgQuery__UpdateStmt *node, NamedExpr *exprs,
+                                Error *err)
+{
+    change->block.place = PLACE_UPDATE;
+    change->block.applies = &change->applies;
+    for (size_t i = 0; i < node->n_target_list; i++) {
+        const PgQuery__ResTarget *target = node->target_list[i]->res_target;
+        int position = bind_position(b, target->location);
+        uint32_t col;
+        if (target->n_indirection > 0) return error_unsupported(err, position, "subscripting and field selection");
+        TRY(bind_column_number(change->def, str_of(target->name), position, &col, err));
+        if (exprs[col].expr != NULL) {
+            return error_set(err, SQLSTATE_SYNTAX_ERROR, "multiple assignments to same column \"%s\"", target->name);
+        }
+        TRY(set_value(b, &change->block, target, &change->def->cols[col], &exprs[col].expr, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status complete_columns(Binder *b, const Change *change, NamedExpr *exprs, Error *err)
+{
+    for (uint32_t i = 0; i < change->def->ncols; i++) {
+        const ColumnDef *col = &change->def->cols[i];
+        const char *name = bind_name(b, col->name, err);
+        TRY_PTR(name);
+        if (exprs[i].expr != NULL) {
+            exprs[i].col = bind_new_col(b, col->type, name);
+            continue;
+        }
+        exprs[i].col = (PlanCol){.id = change->first + i, .type = col->type, .name = name};
+        exprs[i].expr = expr_col(b->arena, change->first + i, col->type, 0, err);
+        TRY_PTR(exprs[i].expr);
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err)
+{
+    Change change = {0};
+    stmt->kind = STMT_QUERY;
+    stmt->tag = "UPDATE";
+    if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
+    TRY(change_scope(b, &change, node->relation, "updating", node->from_clause, node->n_from_clause, err));
+    TRY(refuse_clauses(node->n_returning_list, NULL, err));
+    uint32_t ncols = change.def->ncols;
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols + 1, err);
+    TRY_PTR(exprs);
+    TRY(set_columns(b, &change, node, exprs + 1, err));
+    TRY(change_where(b, &change, node->where_clause, err));
+    TRY(bind_plan_apply(b, change.plan, &change.applies, &change.plan, err));
+    TRY(rowid_expr(b, &change, &exprs[0], err));
+    TRY(complete_columns(b, &change, exprs + 1, err));
+    TRY(bind_plan_project(b, change.plan, exprs, ncols + 1, &change.plan, err));
+    TRY(one_per_row(b, &change, err));
+    stmt->name = change.def->name;
+    return finish_change(b, PLAN_UPDATE, change.def->name, change.plan, &stmt->plan, err);
+}

@@ -1,0 +1,216 @@
+/*
+ * from.c: the FROM clause: tables, views, CTEs, subqueries, and their aliases.
+ *
+ * Each entry becomes a plan and an item of the block's scope; entries separated by commas are cross products
+ * (opt/ turns WHERE conditions into join conditions). A subquery sees only the blocks around the SELECT it stands
+ * in, unless LATERAL: then it sees the entries before it too, and the two are put together by an APPLY. A view is
+ * its stored SQL, parsed and bound anew; positions of errors inside it would point into text that the user did not
+ * write, so they are dropped.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+{
+    *out = str_of(range->relname);
+    if (range->schemaname[0] == '\0' || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
+    return error_at(err, SQLSTATE_UNDEFINED_TABLE, bind_position(b, range->location),
+                    "relation \"%s.%s\" does not exist", range->schemaname, range->relname);
+}
+
+tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias, Error *err)
+{
+    if (alias == NULL) return TCUDB_OK;
+    if (alias->aliasname[0] != '\0') item->name = str_of(alias->aliasname);
+    if (alias->n_colnames > item->ncols) {
+        return error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE,
+                         "table \"" STR_FMT "\" has %u columns available but %zu columns specified",
+                         STR_ARG(item->name), item->ncols, alias->n_colnames);
+    }
+    for (size_t i = 0; i < alias->n_colnames; i++) item->cols[i].name = str_of(sql_string(alias->colnames[i]));
+    (void)b;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_table_scan(Binder *b, const Table *table, ColId *rowid, Plan **out, Error *err)
+{
+    const TableDef *def = table_def(table);
+    uint32_t n = def->ncols + (rowid != NULL);
+    Plan *plan = plan_new(b->arena, PLAN_SCAN, 0, n, err);
+    TRY_PTR(plan);
+    uint32_t *columns = ARENA_ARRAY(b->arena, uint32_t, n, err);
+    TRY_PTR(columns);
+    for (uint32_t i = 0; i < def->ncols; i++) {
+        const char *name = bind_name(b, def->cols[i].name, err);
+        TRY_PTR(name);
+        plan->cols[i] = bind_new_col(b, def->cols[i].type, name);
+        columns[i] = i;
+    }
+    if (rowid != NULL) {
+        plan->cols[def->ncols] = bind_new_col(b, TYPE(TYPE_INT8), "rowid");
+        columns[def->ncols] = ROWID_COLUMN;
+        *rowid = plan->cols[def->ncols].id;
+    }
+    plan->scan.table = table;
+    plan->scan.name = def->name;
+    plan->scan.columns = columns;
+    *out = plan;
+    return TCUDB_OK;
+}
+
+static const PgQuery__SelectStmt *view_query(const Ast *ast, uint32_t n)
+{
+    if (n != 1 || !NODE_IS((const Node *)ast->node, SELECT_STMT)) return NULL;
+    return ((const Node *)ast->node)->select_stmt;
+}
+
+static tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err)
+{
+    Ast *ast;
+    uint32_t n;
+    TRY(sql_parse(b->arena, view->sql, &ast, &n, err));
+    const PgQuery__SelectStmt *query = view_query(ast, n);
+    if (query == NULL)
+        return error_set(err, SQLSTATE_DATA_CORRUPTED, "the definition of view \"" STR_FMT "\" is damaged",
+                         STR_ARG(view->name));
+    const Ast *ast_before = b->ast;
+    CteEntry *ctes_before = b->ctes;
+    bool no_params_before = b->no_params;
+    b->ast = ast;
+    b->ctes = NULL;
+    b->no_params = true;
+    b->view_depth++;
+    tcudb_status status = bind_select(b, NULL, NULL, query, false, out, err);
+    b->view_depth--;
+    b->no_params = no_params_before;
+    b->ctes = ctes_before;
+    b->ast = ast_before;
+    return status;
+}
+
+static tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out, Error *err)
+{
+    if (b->view_depth >= VIEW_DEPTH_MAX) {
+        return error_at(err, SQLSTATE_STATEMENT_TOO_COMPLEX, position, "stack depth limit exceeded");
+    }
+    tcudb_status status = bind_view_text(b, view, out, err);
+    if (status != TCUDB_OK) {
+        if (err != NULL) err->position = b->view_depth == 0 ? position : 0;
+        return status;
+    }
+    if ((*out)->ncols != view->ncols) {
+        return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
+                        "view \"" STR_FMT "\" no longer has the columns it was created with", STR_ARG(view->name));
+    }
+    return TCUDB_OK;
+}
+
+static CteEntry *find_cte(const Binder *b, const PgQuery__RangeVar *range)
+{
+    if (range->schemaname[0] != '\0') return NULL;
+    for (CteEntry *at = b->ctes; at != NULL; at = at->next) {
+        if (bind_name_is(at->name, range->relname)) return at;
+    }
+    return NULL;
+}
+
+/* *view is set if the relation is one. */
+static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Plan **out, const ViewDef **view,
+                                   Error *err)
+{
+    int position = bind_position(b, range->location);
+    *view = NULL;
+    CteEntry *cte = find_cte(b, range);
+    if (cte != NULL) return bind_with_scan(b, cte, position, out, err);
+    Str name;
+    TRY(bind_relation_name(b, range, &name, err));
+    const Table *table = txn_table(b->env->txn, name);
+    if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
+    *view = txn_view(b->env->txn, name);
+    if (*view != NULL) return bind_view(b, *view, position, out, err);
+    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", range->relname);
+}
+
+static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *range, Plan **out, Error *err)
+{
+    const ViewDef *view;
+    ScopeItem *item;
+    TRY(named_relation(b, range, out, &view, err));
+    TRY(bind_scope_item_of_plan(b, str_of(range->relname), *out, (*out)->ncols, &item, err));
+    for (uint32_t i = 0; view != NULL && i < view->ncols; i++) item->cols[i].name = view->cols[i];
+    TRY(bind_alias(b, item, range->alias, err));
+    return bind_scope_add(b, block, item, err);
+}
+
+static tcudb_status subselect(Binder *b, Block *block, const PgQuery__RangeSubselect *range, Plan **out, bool *lateral,
+                              Error *err)
+{
+    if (!NODE_IS(range->subquery, SELECT_STMT)) return error_unsupported(err, 0, "this kind of subquery in FROM");
+    const PgQuery__SelectStmt *stmt = range->subquery->select_stmt;
+    *lateral = range->lateral;
+    if (range->lateral)
+        TRY(bind_select(b, block, NULL, stmt, false, out, err));
+    else
+        TRY(bind_select(b, block->outer, block, stmt, false, out, err));
+    ScopeItem *item;
+    TRY(bind_scope_item_of_plan(b, (Str){0}, *out, (*out)->ncols, &item, err));
+    TRY(bind_alias(b, item, range->alias, err));
+    return bind_scope_add(b, block, item, err);
+}
+
+tcudb_status bind_from_item(Binder *b, Block *block, const Node *node, Plan **out, bool *lateral, Error *err)
+{
+    TRY(bind_enter(b, err));
+    *lateral = false;
+    tcudb_status status;
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_RANGE_VAR: status = range_var(b, block, node->range_var, out, err); break;
+    case PG_QUERY__NODE__NODE_JOIN_EXPR: status = bind_join(b, block, node->join_expr, out, lateral, err); break;
+    case PG_QUERY__NODE__NODE_RANGE_SUBSELECT:
+        status = subselect(b, block, node->range_subselect, out, lateral, err);
+        break;
+    case PG_QUERY__NODE__NODE_RANGE_FUNCTION:
+        status = bind_table_function(b, block, node->range_function, out, lateral, err);
+        break;
+    case PG_QUERY__NODE__NODE_RANGE_TABLE_SAMPLE: status = error_unsupported(err, 0, "TABLESAMPLE"); break;
+    case PG_QUERY__NODE__NODE_RANGE_TABLE_FUNC: status = error_unsupported(err, 0, "XMLTABLE"); break;
+    default: status = error_unsupported(err, 0, "this kind of FROM entry"); break;
+    }
+    bind_leave(b);
+    return status;
+}
+
+tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes, Error *err)
+{
+    ColId *cols = NULL;
+    uint32_t n = 0;
+    *yes = false;
+    TRY(plan_free_cols(b->arena, right, &cols, &n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        if (plan_find_col(left, cols[i]) != NULL) *yes = true;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status cross(Binder *b, Plan *left, Plan *right, bool lateral, Plan **out, Error *err)
+{
+    if (lateral) TRY(bind_refers_to(b, right, left, &lateral, err));
+    if (lateral) return bind_plan_lateral(b, APPLY_CROSS, left, right, out, err);
+    return bind_plan_join(b, JOIN_INNER, left, right, NULL, out, err);
+}
+
+tcudb_status bind_from(Binder *b, Block *block, Node *const *from, size_t n, Plan **out, Error *err)
+{
+    if (n == 0) return bind_plan_one_row(b, out, err);
+    for (size_t i = 0; i < n; i++) {
+        Plan *plan;
+        bool lateral;
+        TRY(bind_from_item(b, block, from[i], &plan, &lateral, err));
+        if (i == 0)
+            *out = plan;
+        else
+            TRY(cross(b, *out, plan, lateral, out, err));
+    }
+    return TCUDB_OK;
+}

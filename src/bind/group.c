@@ -1,0 +1,220 @@
+/*
+ * group.c: GROUP BY, and turning expressions over ungrouped columns into ones over the groups.
+ *
+ * The select list, HAVING and ORDER BY of a grouped query are first bound as if there were no grouping, aggregate
+ * calls having become columns of the AGGREGATE node to come. Then every subexpression that equals a group key is
+ * replaced by that key's column; a column of the input that is still there is PostgreSQL's grouping error.
+ *
+ *     SELECT a + 1, count(*) FROM t GROUP BY a + 1
+ *     bound:     (a#1 + 1), agg#7        keys: (a#1 + 1) as #8
+ *     rewritten: #8, agg#7
+ *
+ * A key that is a bare column keeps its ColId, so that nothing needs to be replaced for it. Subqueries of these
+ * expressions run above the aggregation; their plans' references to this level are rewritten the same way.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+struct GroupMap {
+    Binder *b;
+    const Block *block;
+    const Plan *input;
+    const NamedExpr *groups;
+    uint32_t ngroups;
+    bool in_subquery;
+};
+
+/* ---- keys */
+
+static bool find_aggregate(void *ctx, const Expr *e)
+{
+    struct {
+        const Block *block;
+        const Expr *found;
+    } *search = ctx;
+    for (uint32_t i = 0; e->kind == EXPR_COL && i < search->block->naggs; i++) {
+        if (search->block->aggs[i].col.id == e->col) search->found = e;
+    }
+    return search->found == NULL;
+}
+
+/* A target used as a key must hold no aggregate; its subqueries move below the aggregation. */
+static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList *post, Error *err)
+{
+    struct {
+        const Block *block;
+        const Expr *found;
+    } search = {block, NULL};
+    (void)expr_walk(e, find_aggregate, &search);
+    if (search.found != NULL) {
+        return error_at(err, SQLSTATE_GROUPING_ERROR, search.found->position,
+                        "aggregate functions are not allowed in GROUP BY");
+    }
+    (void)b;
+    for (ApplySpec **at = &post->first; *at != NULL;) {
+        ApplySpec *spec = *at;
+        if (!bind_expr_has_col(e, spec->result.id)) {
+            at = &spec->next;
+            continue;
+        }
+        *at = spec->next;
+        bind_apply_append(&block->pre, spec);
+    }
+    post->last = post->first;
+    while (post->last != NULL && post->last->next != NULL) post->last = post->last->next;
+    return TCUDB_OK;
+}
+
+static tcudb_status add_key(Binder *b, Expr *e, GroupKeys *out, Error *err)
+{
+    if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, e->position, &e, err));
+    for (uint32_t i = 0; i < out->n; i++) {
+        if (expr_equal(out->exprs[i], e)) return TCUDB_OK;
+    }
+    out->exprs[out->n++] = e;
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_key(Binder *b, Block *block, const Node *node, TargetList *targets, ApplyList *post,
+                             GroupKeys *out, Error *err)
+{
+    if (NODE_IS(node, GROUPING_SET)) {
+        if (node->grouping_set->kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_EMPTY) return TCUDB_OK;
+        return error_unsupported(err, bind_node_position(b, node), "GROUPING SETS, ROLLUP and CUBE");
+    }
+    uint32_t target;
+    TRY(bind_order_target(b, block, node, targets, "GROUP BY", &target, err));
+    if (target != UINT32_MAX) {
+        TRY(key_from_target(b, block, targets->exprs[target].expr, post, err));
+        return add_key(b, targets->exprs[target].expr, out, err);
+    }
+    Expr *e;
+    TRY(bind_expr(b, block, node, &e, err));
+    return add_key(b, e, out, err);
+}
+
+/* GROUP BY (a, b) is GROUP BY a, b. */
+static bool is_row(const Node *node)
+{
+    return NODE_IS(node, ROW_EXPR) && node->row_expr->row_format == PG_QUERY__COERCION_FORM__COERCE_IMPLICIT_CAST;
+}
+
+tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
+                             ApplyList *post, GroupKeys *out, Error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < stmt->n_group_clause; i++) {
+        n += is_row(stmt->group_clause[i]) ? stmt->group_clause[i]->row_expr->n_args : 1;
+    }
+    out->n = 0;
+    out->exprs = ARENA_ARRAY(b->arena, Expr *, n, err);
+    TRY_PTR(out->exprs);
+    for (size_t i = 0; i < stmt->n_group_clause; i++) {
+        const Node *node = stmt->group_clause[i];
+        if (!is_row(node)) {
+            TRY(bind_key(b, block, node, targets, post, out, err));
+            continue;
+        }
+        for (size_t k = 0; k < node->row_expr->n_args; k++) {
+            TRY(bind_key(b, block, node->row_expr->args[k], targets, post, out, err));
+        }
+    }
+    return TCUDB_OK;
+}
+
+/* ---- the node */
+
+static const char *key_name(const Plan *input, const Expr *e)
+{
+    const PlanCol *col = e->kind == EXPR_COL ? plan_find_col(input, e->col) : NULL;
+    return col == NULL ? "?column?" : col->name;
+}
+
+tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
+                             Error *err)
+{
+    Plan *plan = plan_new(b->arena, PLAN_AGGREGATE, 1, keys->n + block->naggs, err);
+    TRY_PTR(plan);
+    NamedExpr *groups = ARENA_ARRAY(b->arena, NamedExpr, keys->n, err);
+    TRY_PTR(groups);
+    for (uint32_t i = 0; i < keys->n; i++) {
+        Expr *e = keys->exprs[i];
+        groups[i].expr = e;
+        groups[i].col = bind_new_col(b, e->type, key_name(input, e));
+        if (e->kind == EXPR_COL) groups[i].col.id = e->col;
+        plan->cols[i] = groups[i].col;
+    }
+    for (uint32_t i = 0; i < block->naggs; i++) plan->cols[keys->n + i] = block->aggs[i].col;
+    plan->inputs[0] = input;
+    plan->agg.groups = groups;
+    plan->agg.ngroups = keys->n;
+    plan->agg.aggs = block->aggs;
+    plan->agg.naggs = block->naggs;
+    *map = ARENA_NEW(b->arena, GroupMap, err);
+    TRY_PTR(*map);
+    **map = (GroupMap){.b = b, .block = block, .input = input, .groups = groups, .ngroups = keys->n};
+    *out = plan;
+    return TCUDB_OK;
+}
+
+/* ---- rewriting */
+
+static tcudb_status ungrouped(const GroupMap *map, const Expr *e, Error *err)
+{
+    const char *name = bind_scope_column_name(map->b, map->block, e->col, err);
+    TRY_PTR(name);
+    if (map->in_subquery) {
+        return error_at(err, SQLSTATE_GROUPING_ERROR, e->position,
+                        "subquery uses ungrouped column \"%s\" from outer query", name);
+    }
+    return error_at(err, SQLSTATE_GROUPING_ERROR, e->position,
+                    "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", name);
+}
+
+static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *err)
+{
+    const GroupMap *map = ctx;
+    if (e->kind == EXPR_CONST) return TCUDB_OK; /* GROUP BY 'x' does not make the x of other places a column */
+    for (uint32_t i = 0; i < map->ngroups; i++) {
+        if (!expr_equal(map->groups[i].expr, e)) continue;
+        *replacement = expr_col(map->b->arena, map->groups[i].col.id, map->groups[i].col.type, e->position, err);
+        TRY_PTR(*replacement);
+        return TCUDB_OK;
+    }
+    if (e->kind == EXPR_COL && plan_find_col(map->input, e->col) != NULL) return ungrouped(map, e, err);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_group_rewrite(GroupMap *map, Expr *e, Expr **out, Error *err)
+{
+    return expr_replace(map->b->arena, e, replace_key, map, out, err);
+}
+
+static tcudb_status rewrite_slot(void *ctx, Expr **slot, Error *err)
+{
+    if (*slot == NULL) return TCUDB_OK;
+    return bind_group_rewrite(ctx, *slot, slot, err);
+}
+
+static tcudb_status rewrite_plan(GroupMap *map, Plan *plan, Error *err)
+{
+    TRY(bind_enter(map->b, err));
+    tcudb_status status = plan_each_expr(plan, rewrite_slot, map, err);
+    for (uint32_t i = 0; status == TCUDB_OK && i < plan->ninputs; i++) {
+        status = rewrite_plan(map, plan->inputs[i], err);
+    }
+    bind_leave(map->b);
+    return status;
+}
+
+tcudb_status bind_group_rewrite_applies(GroupMap *map, ApplyList *list, Error *err)
+{
+    for (ApplySpec *spec = list->first; spec != NULL; spec = spec->next) {
+        map->in_subquery = true;
+        TRY(rewrite_plan(map, spec->right, err));
+        map->in_subquery = false;
+        if (spec->test != NULL) TRY(bind_group_rewrite(map, spec->test, &spec->test, err));
+    }
+    return TCUDB_OK;
+}

@@ -1,0 +1,185 @@
+/*
+ * literal.c: constants, parameters, type names and casts.
+ *
+ * 42 is integer (bigint, then numeric, as it grows); 1.50 is numeric(3,2): a scaled integer, so that comparing it
+ * with a numeric column needs no wider arithmetic; 1e400 and anything beyond 38 digits is refused. 'text' has no
+ * type until it meets one.
+ *
+ * A parameter's type is the first one it is cast to; a later, different one is PostgreSQL's 42P08.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+static tcudb_status constant(Binder *b, const Value *value, int position, Expr **out, Error *err)
+{
+    *out = expr_const(b->arena, value, position, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+static tcudb_status number(Binder *b, const char *text, int position, Expr **out, Error *err)
+{
+    Value value;
+    tcudb_status status = value_number_literal(str_of(text), &value, err);
+    if (status != TCUDB_OK && err != NULL && err->position == 0) err->position = position;
+    TRY(status);
+    return constant(b, &value, position, out, err);
+}
+
+tcudb_status bind_literal(Binder *b, const PgQuery__AConst *node, Expr **out, Error *err)
+{
+    int position = bind_position(b, node->location);
+    if (node->isnull) return bind_null(b, TYPE(TYPE_UNKNOWN), position, out, err);
+    Value value = {0};
+    switch (node->val_case) {
+    case PG_QUERY__A__CONST__VAL_IVAL:
+        value = (Value){.type = TYPE(TYPE_INT4), .i32 = node->ival->ival};
+        return constant(b, &value, position, out, err);
+    case PG_QUERY__A__CONST__VAL_FVAL: return number(b, node->fval->fval, position, out, err);
+    case PG_QUERY__A__CONST__VAL_BOOLVAL: return bind_bool_const(b, node->boolval->boolval, position, out, err);
+    case PG_QUERY__A__CONST__VAL_SVAL:
+        value = (Value){.type = TYPE(TYPE_UNKNOWN), .str = str_of(node->sval->sval)};
+        return constant(b, &value, position, out, err);
+    default: return error_unsupported(err, position, "a bit string");
+    }
+}
+
+/* ---- parameters */
+
+tcudb_status bind_param_need(Binder *b, uint32_t n, Error *err)
+{
+    if (n >= b->params_cap) {
+        uint32_t cap = b->params_cap * 2 > n ? b->params_cap * 2 : n + 8;
+        Type *params = ARENA_ARRAY(b->arena, Type, cap, err);
+        TRY_PTR(params);
+        if (b->nparams > 0) memcpy(params, b->params, sizeof *params * b->nparams);
+        for (uint32_t i = b->nparams; i < cap; i++) {
+            bool given = i < b->env->nparam_types && b->env->param_types[i].id != TYPE_NONE;
+            params[i] = given ? b->env->param_types[i] : TYPE(TYPE_UNKNOWN);
+        }
+        b->params = params;
+        b->params_cap = cap;
+    }
+    if (n > b->nparams) b->nparams = n;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_param(Binder *b, const PgQuery__ParamRef *node, Expr **out, Error *err)
+{
+    int position = bind_position(b, node->location);
+    if (node->number < 1 || node->number > UINT16_MAX || b->no_params) {
+        return error_at(err, SQLSTATE_UNDEFINED_PARAMETER, position, "there is no parameter $%d", node->number);
+    }
+    TRY(bind_param_need(b, (uint32_t)node->number, err));
+    *out = expr_node(b->arena, EXPR_PARAM, b->params[node->number - 1], NULL, 0, position, err);
+    TRY_PTR(*out);
+    (*out)->param = (uint32_t)node->number - 1;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_param_type(Binder *b, Expr *param, Type type, int position, Expr **out, Error *err)
+{
+    assert(param->kind == EXPR_PARAM);
+    (void)position;
+    Type *have = &b->params[param->param];
+    if (have->id == TYPE_UNKNOWN) *have = type;
+    if (have->id != type.id) {
+        tcudb_status status = error_at(err, SQLSTATE_AMBIGUOUS_PARAMETER, param->position,
+                                       "inconsistent types deduced for parameter $%u", param->param + 1);
+        error_detail(err, "%s versus %s", type_base_name(*have), type_base_name(type));
+        return status;
+    }
+    *out = expr_node(b->arena, EXPR_PARAM, *have, NULL, 0, param->position, err);
+    TRY_PTR(*out);
+    (*out)->param = param->param;
+    return TCUDB_OK;
+}
+
+/* ---- types */
+
+static bool modifier(const Node *node, int64_t *out)
+{
+    if (!NODE_IS(node, A_CONST) || node->a_const->isnull) return false;
+    if (node->a_const->val_case != PG_QUERY__A__CONST__VAL_IVAL) return false;
+    *out = node->a_const->ival->ival;
+    return true;
+}
+
+tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, Error *err)
+{
+    int position = bind_position(b, node->location);
+    const char *name = sql_last_name(node->names, node->n_names);
+    if (node->setof) return error_unsupported(err, position, "SETOF");
+    if (node->n_array_bounds > 0) return error_unsupported(err, position, "the type %s[]", name);
+    if (node->pct_type) return error_unsupported(err, position, "%%TYPE");
+    if (node->n_names == 2 && strcmp(sql_string(node->names[0]), "pg_catalog") != 0) {
+        return error_at(err, SQLSTATE_UNDEFINED_OBJECT, position, "type \"%s.%s\" does not exist",
+                        sql_string(node->names[0]), name);
+    }
+    int64_t mods[4];
+    uint32_t nmods = 0;
+    bool interval = strcmp(name, "interval") == 0; /* its modifiers are a mask of fields: see interval_fields */
+    for (size_t i = 0; i < node->n_typmods && !interval; i++) {
+        if (nmods == 4 || !modifier(node->typmods[i], &mods[nmods])) {
+            return error_at(err, SQLSTATE_INVALID_PARAMETER_VALUE, position,
+                            "type modifiers must be simple constants or identifiers");
+        }
+        nmods++;
+    }
+    return type_from_name(str_of(name), mods, nmods, position, out, err);
+}
+
+/* ---- casts */
+
+/* INTERVAL '3' DAY: the mask that the grammar makes of the fields, and the unit a bare number gets. */
+static const char *interval_unit(int64_t mask)
+{
+    enum { MONTH = 1 << 1, YEAR = 1 << 2, DAY = 1 << 3, HOUR = 1 << 10, MINUTE = 1 << 11, SECOND = 1 << 12 };
+    if (mask == YEAR) return "year";
+    if (mask == MONTH) return "month";
+    if (mask == DAY) return "day";
+    if (mask == HOUR) return "hour";
+    if (mask == MINUTE) return "minute";
+    if (mask == SECOND) return "second";
+    return NULL;
+}
+
+static bool is_number(const char *text)
+{
+    text += strspn(text, " \t\n");
+    if (*text == '+' || *text == '-') text++;
+    size_t digits = strspn(text, "0123456789.");
+    return digits > 0 && text[digits + strspn(text + digits, " \t\n")] == '\0';
+}
+
+/* Writes the unit behind the number; what is below the unit is dropped, which only whole numbers do for sure. */
+static tcudb_status interval_fields(Binder *b, const PgQuery__TypeName *type, Expr *arg, Expr **out, Error *err)
+{
+    *out = arg;
+    int64_t mask;
+    if (type->n_typmods == 0 || !modifier(type->typmods[0], &mask) || mask == 0x7FFF) return TCUDB_OK;
+    const char *unit = interval_unit(mask);
+    bool literal = arg->kind == EXPR_CONST && arg->type.id == TYPE_UNKNOWN && !arg->value.null;
+    if (unit == NULL || !literal)
+        return error_unsupported(err, bind_position(b, type->location), "these fields of INTERVAL");
+    char *text = arena_strndup(b->arena, arg->value.str.ptr, arg->value.str.len, err);
+    TRY_PTR(text);
+    if (!is_number(text)) return error_unsupported(err, bind_position(b, type->location), "these fields of INTERVAL");
+    if (strchr(text, '.') != NULL && strcmp(unit, "second") != 0) *strchr(text, '.') = '\0';
+    text = arena_printf(b->arena, err, "%s %s", text, unit);
+    TRY_PTR(text);
+    Value value = {.type = TYPE(TYPE_UNKNOWN), .str = str_of(text)};
+    return constant(b, &value, arg->position, out, err);
+}
+
+tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err)
+{
+    Type type;
+    Expr *arg;
+    TRY(bind_typename(b, node->type_name, &type, err));
+    TRY(bind_expr(b, block, node->arg, &arg, err));
+    if (type.id == TYPE_INTERVAL) TRY(interval_fields(b, node->type_name, arg, &arg, err));
+    int position = node->location >= 0 ? bind_position(b, node->location) : bind_position(b, node->type_name->location);
+    return bind_coerce(b, arg, type, CAST_EXPLICIT, position, out, err);
+}

@@ -1,0 +1,300 @@
+/*
+ * operator.c: a op b and its relatives: IN lists, BETWEEN, LIKE, IS DISTINCT FROM, NULLIF, op ANY/ALL (array).
+ *
+ * What SQL defines by other operators is composed of them; operands are bound once and shared, since expressions
+ * are immutable. x IN (list) is EXPR_IN under the common type of all, else, if there is none, x = a OR x = b ...,
+ * which then reports the pair that does not fit.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+typedef struct Op {
+    const PgQuery__AExpr *node;
+    const char *name;
+    int position; /* of the operator */
+    int start;    /* of the whole expression */
+} Op;
+
+static tcudb_status binary(Binder *b, const Op *op, const char *name, Expr *left, Expr *right, Expr **out, Error *err)
+{
+    Expr *args[2] = {left, right};
+    return bind_call(b, FUNC_OPERATOR, name, args, 2, op->position, op->start, out, err);
+}
+
+static bool is_row(const Node *node)
+{
+    return NODE_IS(node, ROW_EXPR);
+}
+
+/* (a, b) op (c, d): = and <> by columns; the orders are lexicographic. */
+tcudb_status bind_compare(Binder *b, const char *op, Expr **left, Expr **right, uint32_t n, int position, int start,
+                          Expr **out, Error *err)
+{
+    assert(n > 0);
+    *out = NULL;
+    bool equal = strcmp(op, "=") == 0, differ = strcmp(op, "<>") == 0;
+    if (n > 1 && !equal && !differ && op[0] != '<' && op[0] != '>') {
+        return error_unsupported(err, position, "the operator %s between rows", op);
+    }
+    for (uint32_t i = n; i-- > 0;) {
+        Expr *args[2] = {left[i], right[i]}, *test;
+        bool last = i + 1 == n;
+        char strict[2] = {op[0], '\0'};
+        const char *name = equal || differ || last ? op : strict;
+        TRY(bind_call(b, FUNC_OPERATOR, name, args, 2, position, start, &test, err));
+        if (last || equal || differ) {
+            TRY(bind_and_or(b, differ ? EXPR_OR : EXPR_AND, test, *out, out, err));
+            continue;
+        }
+        Expr *same; /* test OR (same AND rest) */
+        TRY(bind_call(b, FUNC_OPERATOR, "=", args, 2, position, start, &same, err));
+        TRY(bind_and_or(b, EXPR_AND, same, *out, out, err));
+        TRY(bind_and_or(b, EXPR_OR, test, *out, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status row_operands(Binder *b, Block *block, const Op *op, Expr ***left, Expr ***right, uint32_t *n,
+                                 Error *err)
+{
+    if (!is_row(op->node->lexpr) || !is_row(op->node->rexpr)) {
+        return error_unsupported(err, op->position, "comparing a row with a value");
+    }
+    const PgQuery__RowExpr *l = op->node->lexpr->row_expr, *r = op->node->rexpr->row_expr;
+    if (l->n_args != r->n_args) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "unequal number of entries in row expressions");
+    }
+    if (l->n_args == 0) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, op->position, "cannot compare rows of zero length");
+    }
+    *n = (uint32_t)l->n_args;
+    TRY(bind_expr_list(b, block, l->args, l->n_args, left, err));
+    return bind_expr_list(b, block, r->args, r->n_args, right, err);
+}
+
+/* -2147483648 is a negated literal to the grammar, and a constant to PostgreSQL's users: fold it here, as the
+ * smallest integers would not fit otherwise. */
+static bool negate_literal(Expr *e, Value *out)
+{
+    if (e->kind != EXPR_CONST || e->value.null) return false;
+    *out = e->value;
+    switch (e->type.id) {
+    case TYPE_INT4: out->i32 = -out->i32; return e->value.i32 != INT32_MIN;
+    case TYPE_INT8: out->i64 = -out->i64; return e->value.i64 != INT64_MIN;
+    case TYPE_NUMERIC:
+        if (type_phys(e->type) == PHYS_I64)
+            out->i64 = -out->i64;
+        else if (type_phys(e->type) == PHYS_I128)
+            out->i128 = -out->i128;
+        else
+            return false;
+        return true;
+    default: return false;
+    }
+}
+
+static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    const PgQuery__AExpr *node = op->node;
+    if (is_row(node->lexpr) || is_row(node->rexpr)) {
+        Expr **left, **right;
+        uint32_t n = 0;
+        TRY(row_operands(b, block, op, &left, &right, &n, err));
+        return bind_compare(b, op->name, left, right, n, op->position, op->start, out, err);
+    }
+    Expr *args[2];
+    uint32_t n = 0;
+    if (node->lexpr != NULL) TRY(bind_expr(b, block, node->lexpr, &args[n++], err));
+    if (node->rexpr == NULL)
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "postfix operators are not supported");
+    TRY(bind_expr(b, block, node->rexpr, &args[n++], err));
+    Value value;
+    if (n == 1 && strcmp(op->name, "-") == 0 && NODE_IS(node->rexpr, A_CONST) && negate_literal(args[0], &value)) {
+        *out = expr_const(b->arena, &value, op->start, err);
+        TRY_PTR(*out);
+        return TCUDB_OK;
+    }
+    return bind_call(b, FUNC_OPERATOR, op->name, args, n, op->position, op->start, out, err);
+}
+
+/* ---- IN */
+
+static tcudb_status in_chain(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
+{
+    *out = NULL;
+    Expr **tests = ARENA_ARRAY(b->arena, Expr *, n, err);
+    TRY_PTR(tests);
+    for (uint32_t i = 0; i < n; i++) TRY(binary(b, op, "=", left, list[i], &tests[i], err));
+    *out = n == 1 ? tests[0] : expr_node(b->arena, EXPR_OR, TYPE(TYPE_BOOL), tests, n, op->start, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
+{
+    if (n == 1) return in_chain(b, op, left, list, n, out, err);
+    Expr **args = ARENA_ARRAY(b->arena, Expr *, n + 1, err);
+    TRY_PTR(args);
+    Type *types = ARENA_ARRAY(b->arena, Type, n + 1, err);
+    TRY_PTR(types);
+    args[0] = left;
+    for (uint32_t i = 0; i < n; i++) args[i + 1] = list[i];
+    for (uint32_t i = 0; i <= n; i++) types[i] = args[i]->type;
+    Type type;
+    if (func_common_type(types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
+        return in_chain(b, op, left, list, n, out, err);
+    for (uint32_t i = 0; i <= n; i++) {
+        if (type_equal(types[i], type)) continue;
+        TRY(bind_coerce(b, args[i], type, CAST_IMPLICIT, args[i]->position, &args[i], err));
+    }
+    *out = expr_node(b->arena, EXPR_IN, TYPE(TYPE_BOOL), args, n + 1, op->start, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+static tcudb_status in_rows(Binder *b, Block *block, const Op *op, const PgQuery__List *list, Expr **out, Error *err)
+{
+    *out = NULL;
+    const PgQuery__RowExpr *row = op->node->lexpr->row_expr;
+    Expr **left;
+    TRY(bind_expr_list(b, block, row->args, row->n_args, &left, err));
+    for (size_t i = 0; i < list->n_items; i++) {
+        if (!is_row(list->items[i]) || list->items[i]->row_expr->n_args != row->n_args) {
+            return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "unequal number of entries in row expressions");
+        }
+        Expr **right, *test;
+        TRY(bind_expr_list(b, block, list->items[i]->row_expr->args, row->n_args, &right, err));
+        TRY(bind_compare(b, "=", left, right, (uint32_t)row->n_args, op->position, op->start, &test, err));
+        TRY(bind_and_or(b, EXPR_OR, *out, test, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status in_expr(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    assert(NODE_IS(op->node->rexpr, LIST));
+    const PgQuery__List *list = op->node->rexpr->list;
+    if (is_row(op->node->lexpr)) {
+        TRY(in_rows(b, block, op, list, out, err));
+    } else {
+        Expr *left, **items;
+        TRY(bind_expr(b, block, op->node->lexpr, &left, err));
+        TRY(bind_expr_list(b, block, list->items, list->n_items, &items, err));
+        TRY(in_list(b, op, left, items, (uint32_t)list->n_items, out, err));
+    }
+    return strcmp(op->name, "<>") == 0 ? bind_not(b, *out, op->start, out, err) : TCUDB_OK;
+}
+
+/* ---- BETWEEN, DISTINCT, NULLIF, LIKE */
+
+static tcudb_status between_once(Binder *b, const Op *op, Expr *x, Expr *low, Expr *high, Expr **out, Error *err)
+{
+    Expr *above, *below;
+    TRY(binary(b, op, ">=", x, low, &above, err));
+    TRY(binary(b, op, "<=", x, high, &below, err));
+    return bind_and_or(b, EXPR_AND, above, below, out, err);
+}
+
+static tcudb_status between(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    PgQuery__AExprKind kind = op->node->kind;
+    assert(NODE_IS(op->node->rexpr, LIST) && op->node->rexpr->list->n_items == 2);
+    Expr *x, **bounds;
+    TRY(bind_expr(b, block, op->node->lexpr, &x, err));
+    TRY(bind_expr_list(b, block, op->node->rexpr->list->items, 2, &bounds, err));
+    TRY(between_once(b, op, x, bounds[0], bounds[1], out, err));
+    if (kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM || kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM) {
+        Expr *swapped;
+        TRY(between_once(b, op, x, bounds[1], bounds[0], &swapped, err));
+        TRY(bind_and_or(b, EXPR_OR, *out, swapped, out, err));
+    }
+    bool negated =
+        kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN || kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM;
+    return negated ? bind_not(b, *out, op->start, out, err) : TCUDB_OK;
+}
+
+static tcudb_status distinct_from(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    Expr *args[2];
+    TRY(bind_expr(b, block, op->node->lexpr, &args[0], err));
+    TRY(bind_expr(b, block, op->node->rexpr, &args[1], err));
+    if (bind_is_null_const(args[0]) || bind_is_null_const(args[1])) {
+        Expr *other = bind_is_null_const(args[1]) ? args[0] : args[1];
+        if (other->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, other, TYPE(TYPE_TEXT), CAST_IMPLICIT, 0, &other, err));
+        TRY(bind_call(b, FUNC_OPERATOR, "is null", &other, 1, op->position, op->start, out, err));
+        return op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? bind_not(b, *out, op->start, out, err)
+                                                                         : TCUDB_OK;
+    }
+    TRY(binary(b, op, "is distinct from", args[0], args[1], out, err));
+    return op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? TCUDB_OK
+                                                                     : bind_not(b, *out, op->start, out, err);
+}
+
+/* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of a's type. */
+static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    Expr *left, *right, *args[3];
+    TRY(bind_expr(b, block, op->node->lexpr, &left, err));
+    TRY(bind_expr(b, block, op->node->rexpr, &right, err));
+    TRY(binary(b, op, "=", left, right, &args[0], err));
+    if (left->type.id == TYPE_UNKNOWN) left = args[0]->args[0];
+    TRY(bind_null(b, left->type, op->start, &args[1], err));
+    args[2] = left;
+    *out = expr_node(b->arena, EXPR_CASE, left->type, args, 3, op->start, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+/* ---- op ANY (ARRAY[...]), op ALL (ARRAY[...]) */
+
+static tcudb_status array_elements(Binder *b, Block *block, const Op *op, Expr ***items, uint32_t *n, Error *err)
+{
+    const Node *array = op->node->rexpr;
+    while (NODE_IS(array, TYPE_CAST) && NODE_IS(array->type_cast->arg, A_ARRAY_EXPR)) array = array->type_cast->arg;
+    if (!NODE_IS(array, A_ARRAY_EXPR))
+        return error_unsupported(err, bind_node_position(b, array), "an array that is not ARRAY[...]");
+    *n = (uint32_t)array->a_array_expr->n_elements;
+    return bind_expr_list(b, block, array->a_array_expr->elements, *n, items, err);
+}
+
+static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
+    Expr *left, **items;
+    uint32_t n = 0;
+    TRY(bind_expr(b, block, op->node->lexpr, &left, err));
+    TRY(array_elements(b, block, op, &items, &n, err));
+    if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
+    if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);
+    for (uint32_t i = 0; i < n; i++) TRY(binary(b, op, op->name, left, items[i], &items[i], err));
+    *out = n == 1 ? items[0] : expr_node(b->arena, any ? EXPR_OR : EXPR_AND, TYPE(TYPE_BOOL), items, n, op->start, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_operator(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
+{
+    const PgQuery__AExpr *e = node->a_expr;
+    Op op = {.node = e,
+             .name = sql_last_name(e->name, e->n_name),
+             .position = bind_position(b, e->location),
+             .start = bind_node_position(b, node)};
+    switch (e->kind) {
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_LIKE:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_ILIKE:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_SIMILAR: return plain(b, block, &op, out, err);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_OP_ALL: return op_array(b, block, &op, out, err);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_DISTINCT: return distinct_from(b, block, &op, out, err);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NULLIF: return null_if(b, block, &op, out, err);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_IN: return in_expr(b, block, &op, out, err);
+    case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM:
+    case PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM: return between(b, block, &op, out, err);
+    default: return error_unsupported(err, op.position, "the operator %s here", op.name);
+    }
+}

@@ -1,0 +1,172 @@
+/*
+ * order.c: ORDER BY, LIMIT and OFFSET, and what names in ORDER BY, GROUP BY and DISTINCT ON mean.
+ *
+ * An entry is an ordinal, or the name of an output column (ORDER BY; in GROUP BY a column of FROM comes first), or
+ * an expression over FROM's columns. An expression that is not an output is added to the target list behind the
+ * visible ones; select.c drops such columns after the sort.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+static bool is_group_by(const char *clause)
+{
+    return strcmp(clause, "GROUP BY") == 0;
+}
+
+static tcudb_status target_by_name(Binder *b, Block *block, const Node *node, const TargetList *targets,
+                                   const char *clause, uint32_t *index, Error *err)
+{
+    Str name = str_of(sql_string(node->column_ref->fields[0]));
+    int position = bind_node_position(b, node);
+    if (is_group_by(clause)) {
+        Expr *column;
+        TRY(bind_scope_find_local(b, block, name, position, &column, err));
+        if (column != NULL) return TCUDB_OK;
+    }
+    for (uint32_t i = 0; i < targets->n; i++) {
+        if (!bind_name_is(name, targets->exprs[i].col.name)) continue;
+        if (*index != UINT32_MAX && !expr_equal(targets->exprs[*index].expr, targets->exprs[i].expr)) {
+            return error_at(err, SQLSTATE_AMBIGUOUS_COLUMN, position, "%s \"" STR_FMT "\" is ambiguous", clause,
+                            STR_ARG(name));
+        }
+        if (*index == UINT32_MAX) *index = i;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status target_by_ordinal(Binder *b, const PgQuery__AConst *node, const TargetList *targets,
+                                      const char *clause, uint32_t *index, Error *err)
+{
+    int position = bind_position(b, node->location);
+    if (node->isnull || node->val_case != PG_QUERY__A__CONST__VAL_IVAL) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "non-integer constant in %s", clause);
+    }
+    int32_t ordinal = node->ival->ival;
+    if (ordinal < 1 || (uint32_t)ordinal > targets->n) {
+        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, position, "%s position %d is not in select list",
+                        clause, ordinal);
+    }
+    *index = (uint32_t)ordinal - 1;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_order_target(Binder *b, Block *block, const Node *node, const TargetList *targets, const char *clause,
+                               uint32_t *index, Error *err)
+{
+    *index = UINT32_MAX;
+    if (NODE_IS(node, A_CONST)) return target_by_ordinal(b, node->a_const, targets, clause, index, err);
+    bool bare =
+        NODE_IS(node, COLUMN_REF) && node->column_ref->n_fields == 1 && NODE_IS(node->column_ref->fields[0], STRING);
+    if (bare) return target_by_name(b, block, node, targets, clause, index, err);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_order_direction(Binder *b, const PgQuery__SortBy *by, bool *descending, bool *nulls_first, Error *err)
+{
+    *descending = by->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_DESC;
+    if (by->sortby_dir == PG_QUERY__SORT_BY_DIR__SORTBY_USING) {
+        const char *op = sql_last_name(by->use_op, by->n_use_op);
+        if (strcmp(op, "<") != 0 && strcmp(op, ">") != 0) {
+            return error_unsupported(err, bind_position(b, by->location), "ORDER BY USING %s", op);
+        }
+        *descending = op[0] == '>';
+    }
+    *nulls_first = *descending; /* NULLs count as larger than any value */
+    if (by->sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_FIRST) *nulls_first = true;
+    if (by->sortby_nulls == PG_QUERY__SORT_BY_NULLS__SORTBY_NULLS_LAST) *nulls_first = false;
+    return TCUDB_OK;
+}
+
+static tcudb_status sort_target(Binder *b, Block *block, const Node *node, TargetList *targets, uint32_t visible,
+                                uint32_t *index, Error *err)
+{
+    TargetList shown = *targets;
+    shown.n = visible;
+    TRY(bind_order_target(b, block, node, &shown, "ORDER BY", index, err));
+    if (*index != UINT32_MAX) return TCUDB_OK;
+    Expr *expr;
+    TRY(bind_expr(b, block, node, &expr, err));
+    for (uint32_t i = 0; i < targets->n; i++) {
+        if (!expr_equal(targets->exprs[i].expr, expr)) continue;
+        *index = i;
+        return TCUDB_OK;
+    }
+    *index = targets->n;
+    return bind_target_add(b, targets, expr, "?column?", bind_node_position(b, node), err);
+}
+
+tcudb_status bind_order_by(Binder *b, Block *block, Node *const *sort, size_t n, TargetList *targets, SortList *out,
+                           Error *err)
+{
+    out->n = 0;
+    out->targets = ARENA_ARRAY(b->arena, uint32_t, n, err);
+    TRY_PTR(out->targets);
+    out->descending = ARENA_ARRAY(b->arena, bool, n, err);
+    TRY_PTR(out->descending);
+    out->nulls_first = ARENA_ARRAY(b->arena, bool, n, err);
+    TRY_PTR(out->nulls_first);
+    out->positions = ARENA_ARRAY(b->arena, int, n, err);
+    TRY_PTR(out->positions);
+    uint32_t visible = targets->n;
+    for (size_t i = 0; i < n; i++) {
+        assert(NODE_IS(sort[i], SORT_BY));
+        const PgQuery__SortBy *by = sort[i]->sort_by;
+        TRY(sort_target(b, block, by->node, targets, visible, &out->targets[out->n], err));
+        TRY(bind_order_direction(b, by, &out->descending[out->n], &out->nulls_first[out->n], err));
+        out->positions[out->n++] = bind_node_position(b, by->node);
+    }
+    return TCUDB_OK;
+}
+
+static bool find_column(void *ctx, const Expr *e)
+{
+    if (e->kind == EXPR_COL && *(const Expr **)ctx == NULL) *(const Expr **)ctx = e;
+    return true;
+}
+
+static tcudb_status limit_expr(Binder *b, Block *outer, const Node *node, Place place, const char *what, Expr **out,
+                               Error *err)
+{
+    *out = NULL;
+    if (node == NULL) return TCUDB_OK;
+    ApplyList list = {0};
+    Block block = {.outer = outer, .place = place, .applies = &list};
+    Expr *e;
+    TRY(bind_expr(b, &block, node, &e, err));
+    if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in %s", what);
+    const Expr *column = NULL;
+    (void)expr_walk(e, find_column, &column);
+    if (column != NULL && outer == NULL) {
+        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, column->position,
+                        "argument of %s must not contain variables", what);
+    }
+    if (column != NULL) return error_unsupported(err, column->position, "an outer query's column in %s", what);
+    if (bind_is_null_const(e)) return TCUDB_OK; /* LIMIT ALL, LIMIT NULL */
+    Type wide = TYPE(TYPE_INT8);
+    if (e->type.id != TYPE_UNKNOWN) {
+        const Func *cast;
+        if (func_cast(e->type, wide, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
+            return error_at(err, SQLSTATE_DATATYPE_MISMATCH, e->position,
+                            "argument of %s must be type bigint, not type %s", what, type_base_name(e->type));
+        }
+    }
+    return bind_coerce(b, e, wide, CAST_ASSIGNMENT, e->position, out, err);
+}
+
+tcudb_status bind_order_limit(Binder *b, Block *outer, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
+                              Error *err)
+{
+    *out = input;
+    if (stmt->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
+        return error_unsupported(err, bind_node_position(b, stmt->limit_count), "FETCH FIRST ... WITH TIES");
+    }
+    Expr *limit, *offset;
+    TRY(limit_expr(b, outer, stmt->limit_offset, PLACE_OFFSET, "OFFSET", &offset, err));
+    TRY(limit_expr(b, outer, stmt->limit_count, PLACE_LIMIT, "LIMIT", &limit, err));
+    if (limit == NULL && offset == NULL) return TCUDB_OK;
+    TRY(bind_plan_unary(b, PLAN_LIMIT, input, out, err));
+    (*out)->limit.limit = limit;
+    (*out)->limit.offset = offset;
+    return TCUDB_OK;
+}

@@ -1,0 +1,258 @@
+/*
+ * scope.c: names -> columns, by PostgreSQL's namespace rules.
+ *
+ * A block (one SELECT) has items, one an entry of FROM. An item may show its columns to bare names (cols_visible)
+ * and itself to qualified ones (rel_visible); a JOIN without alias adds an item that shows the joined columns,
+ * USING columns merged, and switches off its inputs' bare columns:
+ *
+ *     FROM a JOIN b USING (k)      items: a {rel}, b {rel}, "" {cols: k, a's others, b's others}
+ *
+ * A name that a block does not have is looked for in the block around it; the column found is then an outer
+ * reference, a free column of the subquery's plan. Two matches in one block are an error.
+ *
+ * Cost: linear in the number of visible columns per reference.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+bool bind_name_is(Str name, const char *text)
+{
+    return name.len == strlen(text) && memcmp(name.ptr, text, name.len) == 0;
+}
+
+tcudb_status bind_scope_item_new(Binder *b, Str name, uint32_t ncols, ScopeItem **out, Error *err)
+{
+    ScopeItem *item = ARENA_NEW(b->arena, ScopeItem, err);
+    TRY_PTR(item);
+    item->cols = ARENA_ARRAY(b->arena, ScopeCol, ncols, err);
+    TRY_PTR(item->cols);
+    item->name = name;
+    item->ncols = ncols;
+    item->rel_visible = item->cols_visible = true;
+    *out = item;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_scope_item_of_plan(Binder *b, Str name, const Plan *plan, uint32_t ncols, ScopeItem **out, Error *err)
+{
+    assert(ncols <= plan->ncols);
+    TRY(bind_scope_item_new(b, name, ncols, out, err));
+    for (uint32_t i = 0; i < ncols; i++) {
+        const PlanCol *col = &plan->cols[i];
+        (*out)->cols[i].name = str_of(col->name);
+        (*out)->cols[i].expr = expr_col(b->arena, col->id, col->type, 0, err);
+        TRY_PTR((*out)->cols[i].expr);
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err)
+{
+    for (uint32_t i = block->first_visible; item->name.len > 0 && i < block->nitems; i++) {
+        if (block->items[i]->rel_visible && str_equal(block->items[i]->name, item->name)) {
+            return error_set(err, SQLSTATE_DUPLICATE_ALIAS, "table name \"" STR_FMT "\" specified more than once",
+                             STR_ARG(item->name));
+        }
+    }
+    if (block->nitems == block->items_cap) {
+        uint32_t cap = block->items_cap == 0 ? 8 : block->items_cap * 2;
+        ScopeItem **items = ARENA_ARRAY(b->arena, ScopeItem *, cap, err);
+        TRY_PTR(items);
+        if (block->nitems > 0) memcpy(items, block->items, sizeof *items * block->nitems);
+        block->items = items;
+        block->items_cap = cap;
+    }
+    block->items[block->nitems++] = item;
+    return TCUDB_OK;
+}
+
+/* A reference to a scope column, at its place in the text. */
+static tcudb_status reference(Binder *b, const ScopeCol *col, int position, Expr **out, Error *err)
+{
+    if (col->expr->kind != EXPR_COL) {
+        *out = col->expr; /* COALESCE of a FULL JOIN's USING columns */
+        return TCUDB_OK;
+    }
+    *out = expr_col(b->arena, col->expr->col, col->expr->type, position, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+static void note_level(Block *block, const Block *found)
+{
+    for (Block *at = block; at != NULL; at = at->outer) {
+        if (at == found) {
+            at->saw_local = true;
+            return;
+        }
+        at->saw_outer = true;
+    }
+}
+
+static tcudb_status find_in_item(const ScopeItem *item, Str name, int position, const ScopeCol **found, Error *err)
+{
+    for (uint32_t i = 0; i < item->ncols; i++) {
+        if (!str_equal(item->cols[i].name, name)) continue;
+        if (*found != NULL) {
+            return error_at(err, SQLSTATE_AMBIGUOUS_COLUMN, position, "column reference \"" STR_FMT "\" is ambiguous",
+                            STR_ARG(name));
+        }
+        *found = &item->cols[i];
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_scope_find_local(Binder *b, Block *block, Str name, int position, Expr **out, Error *err)
+{
+    const ScopeCol *found = NULL;
+    for (uint32_t i = block->first_visible; i < block->nitems; i++) {
+        if (block->items[i]->cols_visible) TRY(find_in_item(block->items[i], name, position, &found, err));
+    }
+    *out = NULL;
+    return found == NULL ? TCUDB_OK : reference(b, found, position, out, err);
+}
+
+static ScopeItem *find_item(const Block *block, Str name)
+{
+    for (uint32_t i = block->first_visible; i < block->nitems; i++) {
+        if (block->items[i]->rel_visible && str_equal(block->items[i]->name, name)) return block->items[i];
+    }
+    return NULL;
+}
+
+/* Whether a table of that name exists somewhere that this place cannot see; fills the message if so. */
+static bool out_of_sight(const Block *block, Str name, int position, Error *err)
+{
+    const ScopeItem *item = NULL;
+    bool lateral = false;
+    for (const Block *at = block; at != NULL && item == NULL; at = at->outer) {
+        if (at->sibling != NULL && (item = find_item(at->sibling, name)) != NULL) lateral = true;
+        for (uint32_t i = 0; item == NULL && i < at->nitems; i++) {
+            if (str_equal(at->items[i]->name, name)) item = at->items[i];
+        }
+    }
+    if (item == NULL) return false;
+    (void)error_at(err, SQLSTATE_UNDEFINED_TABLE, position,
+                   "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
+    error_hint(err,
+               "There is an entry for table \"" STR_FMT "\", but it cannot be referenced from this part of the query.",
+               STR_ARG(name));
+    if (lateral) error_hint(err, "To reference that table, you must mark this subquery with LATERAL.");
+    return true;
+}
+
+tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int position, ScopeItem **out, Block **level,
+                                  Error *err)
+{
+    (void)b;
+    for (Block *at = block; at != NULL; at = at->outer) {
+        *out = find_item(at, name);
+        *level = at;
+        if (*out != NULL) return TCUDB_OK;
+    }
+    if (out_of_sight(block, name, position, err)) return TCUDB_ERROR;
+    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
+                    STR_ARG(name));
+}
+
+/* "Perhaps you meant": the one visible column that differs only by letter case or by one edit. */
+static bool nearly(Str a, Str b)
+{
+    if (a.len == b.len) {
+        uint32_t differ = 0;
+        for (uint32_t i = 0; i < a.len; i++) differ += a.ptr[i] != b.ptr[i];
+        return differ <= 1 || strncasecmp(a.ptr, b.ptr, a.len) == 0;
+    }
+    Str longer = a.len > b.len ? a : b, shorter = a.len > b.len ? b : a;
+    if (longer.len - shorter.len != 1) return false;
+    uint32_t i = 0;
+    while (i < shorter.len && longer.ptr[i] == shorter.ptr[i]) i++;
+    return memcmp(longer.ptr + i + 1, shorter.ptr + i, shorter.len - i) == 0;
+}
+
+static void hint_column(const Block *block, Str name, Error *err)
+{
+    const ScopeItem *item = NULL;
+    const ScopeCol *near = NULL;
+    for (const Block *at = block; at != NULL; at = at->outer) {
+        for (uint32_t i = 0; i < at->nitems; i++) {
+            const ScopeItem *look = at->items[i];
+            for (uint32_t k = 0; look->rel_visible && look->name.len > 0 && k < look->ncols; k++) {
+                if (name.len < 3 || !nearly(look->cols[k].name, name)) continue;
+                if (near != NULL) return;
+                item = look;
+                near = &look->cols[k];
+            }
+        }
+    }
+    if (near == NULL) return;
+    error_hint(err, "Perhaps you meant to reference the column \"" STR_FMT "." STR_FMT "\".", STR_ARG(item->name),
+               STR_ARG(near->name));
+}
+
+static tcudb_status bare_column(Binder *b, Block *block, Str name, int position, Expr **out, Error *err)
+{
+    for (Block *at = block; at != NULL; at = at->outer) {
+        TRY(bind_scope_find_local(b, at, name, position, out, err));
+        if (*out != NULL) {
+            note_level(block, at);
+            return TCUDB_OK;
+        }
+    }
+    for (Block *at = block; at != NULL; at = at->outer) {
+        if (find_item(at, name) != NULL)
+            return error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
+    }
+    tcudb_status status =
+        error_at(err, SQLSTATE_UNDEFINED_COLUMN, position, "column \"" STR_FMT "\" does not exist", STR_ARG(name));
+    hint_column(block, name, err);
+    return status;
+}
+
+static tcudb_status qualified_column(Binder *b, Block *block, Str table, Str name, int position, Expr **out, Error *err)
+{
+    ScopeItem *item;
+    Block *level;
+    TRY(bind_scope_find_item(b, block, table, position, &item, &level, err));
+    const ScopeCol *found = NULL;
+    TRY(find_in_item(item, name, position, &found, err));
+    if (found == NULL) {
+        tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
+                                       "column " STR_FMT "." STR_FMT " does not exist", STR_ARG(table), STR_ARG(name));
+        hint_column(block, name, err);
+        return status;
+    }
+    note_level(block, level);
+    return reference(b, found, position, out, err);
+}
+
+tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__ColumnRef *ref, Expr **out, Error *err)
+{
+    int position = bind_position(b, ref->location);
+    size_t n = ref->n_fields;
+    if (NODE_IS(ref->fields[n - 1], A_STAR)) return error_unsupported(err, position, "a row (*) as a value");
+    Str name = str_of(sql_string(ref->fields[n - 1]));
+    if (n == 1) return bare_column(b, block, name, position, out, err);
+    Str table = str_of(sql_string(ref->fields[n - 2]));
+    if (n == 3 && strcmp(sql_string(ref->fields[0]), "public") != 0) {
+        return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
+                        STR_ARG(table));
+    }
+    if (n > 3) return error_unsupported(err, position, "a column name with a database");
+    return qualified_column(b, block, table, name, position, out, err);
+}
+
+const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Error *err)
+{
+    for (uint32_t i = 0; i < block->nitems; i++) {
+        const ScopeItem *item = block->items[i];
+        for (uint32_t k = 0; k < item->ncols; k++) {
+            if (item->cols[k].expr->kind != EXPR_COL || item->cols[k].expr->col != col) continue;
+            Str name = item->cols[k].name;
+            if (item->name.len == 0) return arena_printf(b->arena, err, STR_FMT, STR_ARG(name));
+            return arena_printf(b->arena, err, STR_FMT "." STR_FMT, STR_ARG(item->name), STR_ARG(name));
+        }
+    }
+    return "?";
+}

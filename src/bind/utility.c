@@ -1,0 +1,287 @@
+/*
+ * utility.c: statements without a plan of their own: transactions, settings, PREPARE, EXPLAIN, CALL, ...
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+/* ---- options: name value */
+
+static Value text_value(const char *text)
+{
+    return (Value){.type = TYPE(TYPE_TEXT), .str = str_of(text)};
+}
+
+/* FORCE_QUOTE (a, b): the names joined by newlines. */
+static tcudb_status list_value(Binder *b, const PgQuery__List *list, Value *out, Error *err)
+{
+    const char *text = "";
+    for (size_t i = 0; i < list->n_items; i++) {
+        text = arena_printf(b->arena, err, "%s%s%s", text, i == 0 ? "" : "\n", sql_string(list->items[i]));
+        TRY_PTR(text);
+    }
+    *out = text_value(text);
+    return TCUDB_OK;
+}
+
+static tcudb_status option_value(Binder *b, const PgQuery__DefElem *def, Value *out, Error *err)
+{
+    const Node *arg = def->arg;
+    *out = (Value){.type = TYPE(TYPE_TEXT), .null = true};
+    if (arg == NULL) return TCUDB_OK;
+    switch (arg->node_case) {
+    case PG_QUERY__NODE__NODE_STRING: *out = text_value(arg->string->sval); return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_INTEGER:
+        *out = (Value){.type = TYPE(TYPE_INT4), .i32 = arg->integer->ival};
+        return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_BOOLEAN:
+        *out = (Value){.type = TYPE(TYPE_BOOL), .b = arg->boolean->boolval};
+        return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_FLOAT: *out = text_value(arg->float_->fval); return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_A_STAR: *out = text_value("*"); return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_LIST: return list_value(b, arg->list, out, err);
+    case PG_QUERY__NODE__NODE_TYPE_NAME:
+        *out = text_value(sql_last_name(arg->type_name->names, arg->type_name->n_names));
+        return TCUDB_OK;
+    default:
+        return error_unsupported(err, bind_position(b, def->location), "this value of option \"%s\"", def->defname);
+    }
+}
+
+tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Error *err)
+{
+    StmtOption *options = ARENA_ARRAY(b->arena, StmtOption, n, err);
+    TRY_PTR(options);
+    for (size_t i = 0; i < n; i++) {
+        assert(NODE_IS(defs[i], DEF_ELEM));
+        const PgQuery__DefElem *def = defs[i]->def_elem;
+        options[i].name = str_of(def->defname);
+        options[i].position = bind_position(b, def->location);
+        TRY(option_value(b, def, &options[i].value, err));
+    }
+    stmt->noptions = (uint32_t)n;
+    stmt->options = options;
+    return TCUDB_OK;
+}
+
+/* ---- transactions */
+
+static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->name = str_of(node->savepoint_name);
+    if (node->chain) return error_unsupported(err, 0, "AND CHAIN");
+    switch (node->kind) {
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN:
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_START:
+        stmt->kind = STMT_BEGIN;
+        stmt->tag = node->kind == PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN ? "BEGIN" : "START TRANSACTION";
+        return TCUDB_OK;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_COMMIT:
+        stmt->kind = STMT_COMMIT;
+        stmt->tag = "COMMIT";
+        return TCUDB_OK;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK:
+        stmt->kind = STMT_ROLLBACK;
+        stmt->tag = "ROLLBACK";
+        return TCUDB_OK;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_SAVEPOINT:
+        stmt->kind = STMT_SAVEPOINT;
+        stmt->tag = "SAVEPOINT";
+        return TCUDB_OK;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_RELEASE:
+        stmt->kind = STMT_RELEASE;
+        stmt->tag = "RELEASE";
+        return TCUDB_OK;
+    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK_TO:
+        stmt->kind = STMT_ROLLBACK_TO;
+        stmt->tag = "ROLLBACK";
+        return TCUDB_OK;
+    default: return error_unsupported(err, 0, "a prepared transaction (two-phase commit)");
+    }
+}
+
+/* ---- settings */
+
+static const char *constant_text(Binder *b, const Node *node, Error *err)
+{
+    if (NODE_IS(node, TYPE_CAST)) node = node->type_cast->arg; /* SET TIME ZONE INTERVAL ... */
+    if (!NODE_IS(node, A_CONST) || node->a_const->isnull) return "";
+    switch (node->a_const->val_case) {
+    case PG_QUERY__A__CONST__VAL_IVAL: return arena_printf(b->arena, err, "%d", node->a_const->ival->ival);
+    case PG_QUERY__A__CONST__VAL_FVAL: return node->a_const->fval->fval;
+    case PG_QUERY__A__CONST__VAL_BOOLVAL: return node->a_const->boolval->boolval ? "true" : "false";
+    case PG_QUERY__A__CONST__VAL_SVAL: return node->a_const->sval->sval;
+    default: return "";
+    }
+}
+
+static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->name = str_of(node->name);
+    stmt->flag = node->is_local;
+    stmt->kind = STMT_SET;
+    stmt->tag = "SET";
+    switch (node->kind) {
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_VALUE: break;
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_DEFAULT:
+        stmt->kind = STMT_RESET;
+        stmt->flag = false;
+        return TCUDB_OK;
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_RESET:
+        stmt->kind = STMT_RESET;
+        stmt->tag = "RESET";
+        return TCUDB_OK;
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_RESET_ALL:
+        stmt->kind = STMT_RESET;
+        stmt->tag = "RESET";
+        stmt->flag = true;
+        return TCUDB_OK;
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI: /* TRANSACTION, SESSION CHARACTERISTICS: there is one isolation
+                                                        level */
+        stmt->kind = STMT_NOTHING;
+        return TCUDB_OK;
+    default: return error_unsupported(err, 0, "SET ... FROM CURRENT");
+    }
+    const char *text = "";
+    for (size_t i = 0; i < node->n_args; i++) {
+        const char *part = constant_text(b, node->args[i], err);
+        TRY_PTR(part);
+        text = arena_printf(b->arena, err, "%s%s%s", text, i == 0 ? "" : ", ", part);
+        TRY_PTR(text);
+    }
+    stmt->text = str_of(text);
+    return TCUDB_OK;
+}
+
+/* ---- PREPARE, EXECUTE, CALL, EXPLAIN */
+
+static tcudb_status bind_prepare(Binder *b, const PgQuery__PrepareStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_PREPARE;
+    stmt->tag = "PREPARE";
+    stmt->name = str_of(node->name);
+    Type *types = ARENA_ARRAY(b->arena, Type, node->n_argtypes, err);
+    TRY_PTR(types);
+    for (size_t i = 0; i < node->n_argtypes; i++) {
+        TRY(bind_typename(b, node->argtypes[i]->type_name, &types[i], err));
+        if (types[i].id == TYPE_UNKNOWN) types[i].id = TYPE_NONE; /* to be inferred */
+    }
+    stmt->nargs = (uint32_t)node->n_argtypes;
+    stmt->arg_types = types;
+    int from;
+    TRY(sql_after_as(b->arena, b->ast, &from, err));
+    assert(from >= 0);
+    stmt->text = sql_text_from(b->ast, from);
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_execute(Binder *b, const PgQuery__ExecuteStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_EXECUTE;
+    stmt->tag = "EXECUTE";
+    stmt->name = str_of(node->name);
+    Value *args = ARENA_ARRAY(b->arena, Value, node->n_params, err);
+    TRY_PTR(args);
+    for (size_t i = 0; i < node->n_params; i++) {
+        int position;
+        const Node *param = node->params[i];
+        bool text = NODE_IS(param, A_CONST) && !param->a_const->isnull &&
+                    param->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+        TRY(bind_value(b, PLACE_EXECUTE, param, &args[i], &position, err));
+        if (text) args[i].type = TYPE(TYPE_UNKNOWN); /* a literal: the parameter's input function reads it */
+    }
+    stmt->nargs = (uint32_t)node->n_params;
+    stmt->args = args;
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_procedure_call(Binder *b, const PgQuery__CallStmt *node, Stmt *stmt, Error *err)
+{
+    const PgQuery__FuncCall *call = node->funccall;
+    stmt->kind = STMT_CALL;
+    stmt->tag = "CALL";
+    stmt->name = str_of(bind_func_name(call));
+    Value *args = ARENA_ARRAY(b->arena, Value, call->n_args, err);
+    TRY_PTR(args);
+    StmtOption *options = ARENA_ARRAY(b->arena, StmtOption, call->n_args, err);
+    TRY_PTR(options);
+    for (size_t i = 0; i < call->n_args; i++) {
+        const Node *arg = call->args[i];
+        int position;
+        if (NODE_IS(arg, NAMED_ARG_EXPR)) {
+            StmtOption *option = &options[stmt->noptions++];
+            option->name = str_of(arg->named_arg_expr->name);
+            option->position = bind_node_position(b, arg);
+            TRY(bind_value(b, PLACE_CALL, arg->named_arg_expr->arg, &option->value, &position, err));
+            continue;
+        }
+        if (stmt->noptions > 0) {
+            return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_node_position(b, arg),
+                            "positional argument cannot follow named argument");
+        }
+        TRY(bind_value(b, PLACE_CALL, arg, &args[stmt->nargs++], &position, err));
+    }
+    stmt->args = args;
+    stmt->options = options;
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_explain(Binder *b, const PgQuery__ExplainStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_EXPLAIN;
+    stmt->tag = "EXPLAIN";
+    TRY(bind_options(b, node->options, node->n_options, stmt, err));
+    Stmt *inner = ARENA_NEW(b->arena, Stmt, err);
+    TRY_PTR(inner);
+    inner->ast = b->ast;
+    TRY(bind_any(b, node->query, inner, err));
+    stmt->inner = inner;
+    return TCUDB_OK;
+}
+
+static tcudb_status nothing(Stmt *stmt, const char *tag)
+{
+    stmt->kind = STMT_NOTHING;
+    stmt->tag = tag;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
+{
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_TRANSACTION_STMT: return bind_transaction(node->transaction_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_VARIABLE_SET_STMT: return bind_set(b, node->variable_set_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_VARIABLE_SHOW_STMT:
+        stmt->kind = STMT_SHOW;
+        stmt->tag = "SHOW";
+        stmt->name = str_of(node->variable_show_stmt->name);
+        stmt->flag = strcmp(node->variable_show_stmt->name, "all") == 0;
+        return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return bind_explain(b, node->explain_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_PREPARE_STMT: return bind_prepare(b, node->prepare_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_EXECUTE_STMT: return bind_execute(b, node->execute_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_DEALLOCATE_STMT:
+        stmt->kind = STMT_DEALLOCATE;
+        stmt->name = str_of(node->deallocate_stmt->name);
+        stmt->flag = stmt->name.len == 0;
+        stmt->tag = stmt->flag ? "DEALLOCATE ALL" : "DEALLOCATE";
+        return TCUDB_OK;
+    case PG_QUERY__NODE__NODE_CALL_STMT: return bind_procedure_call(b, node->call_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_VACUUM_STMT: return nothing(stmt, node->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE");
+    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
+    case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
+    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return error_unsupported(err, 0, "ALTER TABLE other than RENAME TO");
+    case PG_QUERY__NODE__NODE_DECLARE_CURSOR_STMT: return error_unsupported(err, 0, "DECLARE CURSOR");
+    case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT: return error_unsupported(err, 0, "CREATE FUNCTION");
+    case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return error_unsupported(err, 0, "CREATE SCHEMA");
+    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: return error_unsupported(err, 0, "CREATE SEQUENCE");
+    case PG_QUERY__NODE__NODE_MERGE_STMT: return error_unsupported(err, 0, "MERGE");
+    case PG_QUERY__NODE__NODE_DO_STMT: return error_unsupported(err, 0, "DO");
+    case PG_QUERY__NODE__NODE_GRANT_STMT: return error_unsupported(err, 0, "GRANT and REVOKE");
+    case PG_QUERY__NODE__NODE_COMMENT_STMT: return error_unsupported(err, 0, "COMMENT ON");
+    case PG_QUERY__NODE__NODE_LOCK_STMT: return error_unsupported(err, 0, "LOCK");
+    case PG_QUERY__NODE__NODE_DISCARD_STMT: return error_unsupported(err, 0, "DISCARD");
+    default: return error_unsupported(err, 0, "this kind of statement");
+    }
+}

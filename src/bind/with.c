@@ -1,0 +1,272 @@
+/*
+ * with.c: WITH: each query is bound once; references are CTE_SCANs until the whole statement is known.
+ *
+ * bind_with_finish then turns the scan of a query used once (and every NOT MATERIALIZED or correlated one) into a
+ * PROJECT over the query's plan, or over a copy of it with new column ids; what is left is shared through Cte. WITH
+ * RECURSIVE queries of the form start UNION [ALL] step become a RECURSIVE node, in whose step the reference is a
+ * WORK_SCAN.
+ *
+ * Limits: a WITH RECURSIVE query may refer to itself once, and not to queries after it in the list.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+static tcudb_status cte_names(Binder *b, const PgQuery__CommonTableExpr *node, Plan *plan, CteEntry *entry, Error *err)
+{
+    if (node->n_aliascolnames > plan->ncols) {
+        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, bind_position(b, node->location),
+                        "WITH query \"%s\" has %u columns available but %zu columns specified", node->ctename,
+                        plan->ncols, node->n_aliascolnames);
+    }
+    entry->names = ARENA_ARRAY(b->arena, const char *, plan->ncols, err);
+    TRY_PTR(entry->names);
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        entry->names[i] = i < node->n_aliascolnames ? sql_string(node->aliascolnames[i]) : plan->cols[i].name;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status new_entry(Binder *b, const PgQuery__CommonTableExpr *node, CteEntry **out, Error *err)
+{
+    CteEntry *entry = ARENA_NEW(b->arena, CteEntry, err);
+    TRY_PTR(entry);
+    entry->cte = ARENA_NEW(b->arena, Cte, err);
+    TRY_PTR(entry->cte);
+    entry->name = str_of(node->ctename);
+    entry->cte->id = ++b->next_cte;
+    entry->cte->name = node->ctename;
+    entry->cte->materialize = node->ctematerialized == PG_QUERY__CTEMATERIALIZE__CTEMaterializeAlways;
+    entry->never_materialize = node->ctematerialized == PG_QUERY__CTEMATERIALIZE__CTEMaterializeNever;
+    *out = entry;
+    return TCUDB_OK;
+}
+
+static void push(Binder *b, CteEntry *entry)
+{
+    entry->next = b->ctes;
+    b->ctes = entry;
+}
+
+/* ---- recursion */
+
+/* Whether a tree names the relation anywhere: a walk by protobuf's own descriptors. */
+static bool mentions(const ProtobufCMessage *message, const char *name)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    if (type == &pg_query__range_var__descriptor && strcmp(((const PgQuery__RangeVar *)message)->relname, name) == 0) {
+        return true;
+    }
+    for (unsigned i = 0; i < type->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &type->fields[i];
+        if (field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
+        const char *at = (const char *)message + field->offset;
+        const int *quantifier = (const int *)((const char *)message + field->quantifier_offset);
+        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+            size_t n = *(const size_t *)((const char *)message + field->quantifier_offset);
+            const ProtobufCMessage *const *items = *(const ProtobufCMessage *const *const *)at;
+            for (size_t k = 0; k < n; k++) {
+                if (mentions(items[k], name)) return true;
+            }
+            continue;
+        }
+        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *quantifier != (int)field->id) continue;
+        const ProtobufCMessage *child = *(const ProtobufCMessage *const *)at;
+        if (child != NULL && mentions(child, name)) return true;
+    }
+    return false;
+}
+
+static tcudb_status check_step(Binder *b, const PgQuery__CommonTableExpr *node, const PgQuery__SelectStmt *stmt,
+                               Plan *start, Plan *step, Error *err)
+{
+    int position = bind_position(b, node->location);
+    if (start->ncols != step->ncols) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "each UNION query must have the same number of columns");
+    }
+    if (stmt->n_sort_clause > 0) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "ORDER BY in a recursive query is not implemented");
+    }
+    if (stmt->limit_count != NULL) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position, "LIMIT in a recursive query is not implemented");
+    }
+    if (stmt->limit_offset != NULL) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "OFFSET in a recursive query is not implemented");
+    }
+    for (uint32_t i = 0; i < start->ncols; i++) {
+        Type types[2] = {start->cols[i].type, step->cols[i].type}, common;
+        if (types[1].id == TYPE_UNKNOWN) continue;
+        TRY(func_common_type(types, 2, "UNION", position, &common, err));
+        if (common.id == types[0].id) continue;
+        char have[TYPE_NAME_MAX], want[TYPE_NAME_MAX];
+        tcudb_status status =
+            error_at(err, SQLSTATE_DATATYPE_MISMATCH, position,
+                     "recursive query \"%s\" column %u has type %s in non-recursive term but type %s overall",
+                     node->ctename, i + 1, type_name(types[0], have), type_name(common, want));
+        error_hint(err, "Cast the output of the non-recursive term to the correct type.");
+        return status;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_step(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt,
+                              CteEntry *entry, Plan *start, Plan **step, Error *err)
+{
+    CteEntry *before = b->ctes;
+    entry->cte->plan = start; /* for the columns of references */
+    entry->in_own_term = true;
+    push(b, entry);
+    tcudb_status status = bind_select(b, outer, sibling, stmt->rarg, true, step, err);
+    b->ctes = before;
+    entry->in_own_term = false;
+    return status;
+}
+
+/* A column's digits may grow from round to round: numeric and char columns carry their values' own precision. */
+static void widen_types(const Plan *start, Type *types)
+{
+    for (uint32_t i = 0; i < start->ncols; i++) types[i] = TYPE(start->cols[i].type.id);
+}
+
+static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
+                                   const PgQuery__SelectStmt *stmt, CteEntry *entry, Error *err)
+{
+    Plan *start, *step;
+    TRY(bind_select(b, outer, sibling, stmt->larg, false, &start, err));
+    Type *types = ARENA_ARRAY(b->arena, Type, start->ncols, err);
+    TRY_PTR(types);
+    widen_types(start, types);
+    TRY(bind_retype(b, start, types, CAST_IMPLICIT, &start, err));
+    TRY(cte_names(b, node, start, entry, err));
+    TRY(bind_step(b, outer, sibling, stmt, entry, start, &step, err));
+    TRY(check_step(b, node, stmt, start, step, err));
+    TRY(bind_retype(b, step, types, CAST_ASSIGNMENT, &step, err));
+    Plan *plan = plan_new(b->arena, PLAN_RECURSIVE, 2, start->ncols, err);
+    TRY_PTR(plan);
+    for (uint32_t i = 0; i < start->ncols; i++) plan->cols[i] = bind_new_col(b, types[i], entry->names[i]);
+    plan->inputs[0] = start;
+    plan->inputs[1] = step;
+    plan->recursive.cte = entry->cte;
+    plan->recursive.all = stmt->all;
+    entry->cte->plan = plan;
+    entry->recursive = true;
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_one(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
+                             bool recursive, Error *err)
+{
+    int position = bind_position(b, node->location);
+    if (!NODE_IS(node->ctequery, SELECT_STMT))
+        return error_unsupported(err, position, "a data-modifying statement in WITH");
+    if (node->search_clause != NULL || node->cycle_clause != NULL) {
+        return error_unsupported(err, position, "SEARCH and CYCLE");
+    }
+    const PgQuery__SelectStmt *stmt = node->ctequery->select_stmt;
+    CteEntry *entry;
+    TRY(new_entry(b, node, &entry, err));
+    if (recursive && mentions(&node->ctequery->base, node->ctename)) {
+        if (stmt->op != PG_QUERY__SET_OPERATION__SETOP_UNION) {
+            return error_at(
+                err, SQLSTATE_INVALID_RECURSION, position,
+                "recursive query \"%s\" does not have the form non-recursive-term UNION [ALL] recursive-term",
+                node->ctename);
+        }
+        TRY(bind_recursive(b, outer, sibling, node, stmt, entry, err));
+    } else {
+        TRY(bind_select(b, outer, sibling, stmt, false, &entry->cte->plan, err));
+        TRY(cte_names(b, node, entry->cte->plan, entry, err));
+    }
+    push(b, entry);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const PgQuery__WithClause *with, Error *err)
+{
+    for (size_t i = 0; i < with->n_ctes; i++) {
+        assert(NODE_IS(with->ctes[i], COMMON_TABLE_EXPR));
+        const PgQuery__CommonTableExpr *node = with->ctes[i]->common_table_expr;
+        for (size_t k = 0; k < i; k++) {
+            if (strcmp(with->ctes[k]->common_table_expr->ctename, node->ctename) != 0) continue;
+            return error_at(err, SQLSTATE_DUPLICATE_ALIAS, bind_position(b, node->location),
+                            "WITH query name \"%s\" specified more than once", node->ctename);
+        }
+        TRY(bind_one(b, outer, sibling, node, with->recursive, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- references */
+
+tcudb_status bind_with_scan(Binder *b, CteEntry *entry, int position, Plan **out, Error *err)
+{
+    const Plan *query = entry->cte->plan;
+    if (entry->in_own_term && entry->self_refs++ > 0) {
+        return error_at(err, SQLSTATE_INVALID_RECURSION, position,
+                        "recursive reference to query \"" STR_FMT "\" must not appear more than once",
+                        STR_ARG(entry->name));
+    }
+    Plan *scan = plan_new(b->arena, entry->in_own_term ? PLAN_WORK_SCAN : PLAN_CTE_SCAN, 0, query->ncols, err);
+    TRY_PTR(scan);
+    for (uint32_t i = 0; i < query->ncols; i++) {
+        scan->cols[i] = bind_new_col(b, query->cols[i].type, entry->names[i]);
+    }
+    scan->cte_scan.cte = entry->cte;
+    *out = scan;
+    if (entry->in_own_term) return TCUDB_OK;
+    entry->cte->uses++;
+    CteUse *use = ARENA_NEW(b->arena, CteUse, err);
+    TRY_PTR(use);
+    *use = (CteUse){.next = b->cte_uses, .scan = scan, .entry = entry};
+    b->cte_uses = use;
+    return TCUDB_OK;
+}
+
+static tcudb_status inline_scan(Binder *b, Plan *scan, Plan *query, Error *err)
+{
+    assert(scan->ncols == query->ncols);
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, scan->ncols, err);
+    TRY_PTR(exprs);
+    for (uint32_t i = 0; i < scan->ncols; i++) {
+        exprs[i].col = scan->cols[i];
+        exprs[i].expr = expr_col(b->arena, query->cols[i].id, query->cols[i].type, 0, err);
+        TRY_PTR(exprs[i].expr);
+    }
+    scan->inputs = ARENA_ARRAY(b->arena, Plan *, 1, err);
+    TRY_PTR(scan->inputs);
+    scan->kind = PLAN_PROJECT;
+    scan->ninputs = 1;
+    scan->inputs[0] = query;
+    scan->project.exprs = exprs;
+    return TCUDB_OK;
+}
+
+/* In the order of use, so that a query inlined into another's is inlined before that one is copied. */
+tcudb_status bind_with_finish(Binder *b, Error *err)
+{
+    CteUse *reversed = NULL;
+    while (b->cte_uses != NULL) {
+        CteUse *use = b->cte_uses;
+        b->cte_uses = use->next;
+        use->next = reversed;
+        reversed = use;
+    }
+    for (CteUse *use = reversed; use != NULL; use = use->next) {
+        CteEntry *entry = use->entry;
+        ColId *cols = NULL;
+        uint32_t n = 0;
+        TRY(plan_free_cols(b->arena, entry->cte->plan, &cols, &n, err));
+        bool shared = entry->cte->uses > 1 && n == 0 && !entry->never_materialize;
+        if (entry->cte->materialize || entry->recursive) shared = n == 0;
+        if (shared) {
+            entry->cte->materialize = true;
+            continue;
+        }
+        Plan *query = entry->cte->plan;
+        if (entry->cte->uses > 1 || n > 0) TRY(plan_copy(b->arena, query, &b->next_col, &query, err));
+        TRY(inline_scan(b, use->scan, query, err));
+    }
+    return TCUDB_OK;
+}

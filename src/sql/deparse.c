@@ -1,0 +1,61 @@
+/*
+ * deparse.c: an expression node -> SQL text, by libpg_query's deparser.
+ *
+ * A column's DEFAULT is stored as text. The grammar does not say where an expression ends, so the text is made from
+ * the tree: the expression is put into a SELECT of its own, which is deparsed, and "SELECT " is cut off.
+ */
+#include "sql/ast.h"
+
+#include <assert.h>
+#include <pg_query.h>
+
+static tcudb_status pack(Arena *arena, const Node *node, PgQueryProtobuf *out, Error *err)
+{
+    PgQuery__ResTarget target = PG_QUERY__RES_TARGET__INIT;
+    PgQuery__Node target_node = PG_QUERY__NODE__INIT;
+    PgQuery__SelectStmt select = PG_QUERY__SELECT_STMT__INIT;
+    PgQuery__Node select_node = PG_QUERY__NODE__INIT;
+    PgQuery__RawStmt raw = PG_QUERY__RAW_STMT__INIT;
+    PgQuery__ParseResult result = PG_QUERY__PARSE_RESULT__INIT;
+    PgQuery__Node *targets[] = {&target_node};
+    PgQuery__RawStmt *stmts[] = {&raw};
+    target.val = (Node *)(uintptr_t)node; /* only read */
+    target_node.node_case = PG_QUERY__NODE__NODE_RES_TARGET;
+    target_node.res_target = &target;
+    select.target_list = targets;
+    select.n_target_list = 1;
+    select.op = PG_QUERY__SET_OPERATION__SETOP_NONE;
+    select.limit_option = PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_DEFAULT;
+    select_node.node_case = PG_QUERY__NODE__NODE_SELECT_STMT;
+    select_node.select_stmt = &select;
+    raw.stmt = &select_node;
+    result.version = 150001;
+    result.stmts = stmts;
+    result.n_stmts = 1;
+    out->len = pg_query__parse_result__get_packed_size(&result);
+    out->data = arena_alloc_raw(arena, out->len, err);
+    TRY_PTR(out->data);
+    pg_query__parse_result__pack(&result, (uint8_t *)out->data);
+    return TCUDB_OK;
+}
+
+tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error *err)
+{
+    static const char prefix[] = "SELECT ";
+    PgQueryProtobuf packed;
+    TRY(pack(arena, node, &packed, err));
+    PgQueryDeparseResult result = pg_query_deparse_protobuf(packed);
+    tcudb_status status = TCUDB_OK;
+    if (result.error != NULL || strncmp(result.query, prefix, sizeof prefix - 1) != 0) {
+        status = error_unsupported(err, 0, "this expression as a default");
+    } else {
+        const char *text = result.query + sizeof prefix - 1;
+        char *copy = arena_strndup(arena, text, strlen(text), err);
+        if (copy == NULL)
+            status = TCUDB_NOMEM;
+        else
+            *out = str_of(copy);
+    }
+    pg_query_free_deparse_result(result);
+    return status;
+}

@@ -1,0 +1,199 @@
+/*
+ * scan.c: what can be told from the tokens alone: nesting depth, whether a text is complete.
+ *
+ * libpg_query's tree walks, protobuf's unpacking and our binder recurse once or more per level of the tree, so
+ * the depth is bounded before the tree exists. Every level of a tree needs at least one token that is not an
+ * operand; the bound counts those on the path of open parentheses. A comma, AND, OR or a clause keyword starts
+ * a sibling, not a level (lists are flat), so a long IN list or WHERE is not deep, but 1+1+1+... is. Joins and
+ * set operations chain to the left over the whole statement and are counted apart.
+ *
+ * Cost: one scan, about a third of a parse.
+ */
+#include "sql/sql_int.h"
+
+#include <assert.h>
+#include <pg_query.h>
+
+enum { DEPTH_LIMIT = 1200, LEVELS_MAX = 2048 };
+
+static void *proto_alloc(void *arena, size_t size)
+{
+    return arena_alloc_raw(arena, size, NULL);
+}
+
+static void proto_free(void *arena, void *ptr)
+{
+    (void)arena, (void)ptr; /* the arena frees */
+}
+
+tcudb_status sql_scan_tokens(Arena *arena, const char *text, SqlToken **out, uint32_t *n, bool *ok,
+                             const char **message, Error *err)
+{
+    tcudb_status status = TCUDB_OK;
+    *out = NULL;
+    *n = 0;
+    *message = NULL;
+    PgQueryScanResult scan = pg_query_scan(text);
+    *ok = scan.error == NULL;
+    if (!*ok) {
+        char *copy = arena_strndup(arena, scan.error->message, strlen(scan.error->message), err);
+        if (copy == NULL) status = TCUDB_NOMEM;
+        *message = copy;
+        goto done;
+    }
+    ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
+    PgQuery__ScanResult *result =
+        pg_query__scan_result__unpack(&allocator, scan.pbuf.len, (const uint8_t *)scan.pbuf.data);
+    SqlToken *tokens = result == NULL ? NULL : ARENA_ARRAY(arena, SqlToken, result->n_tokens, err);
+    if (tokens == NULL) {
+        status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+        goto done;
+    }
+    for (size_t i = 0; i < result->n_tokens; i++) {
+        const PgQuery__ScanToken *token = result->tokens[i];
+        if (token->token == PG_QUERY__TOKEN__SQL_COMMENT || token->token == PG_QUERY__TOKEN__C_COMMENT) continue;
+        tokens[(*n)++] = (SqlToken){(uint32_t)token->start, (uint32_t)token->end, (int)token->token};
+    }
+    *out = tokens;
+done:
+    pg_query_free_scan_result(scan);
+    return status;
+}
+
+/* Tokens that cannot be a level of their own: operands and what sticks to them. */
+static bool is_operand(int kind)
+{
+    switch (kind) {
+    case PG_QUERY__TOKEN__IDENT:
+    case PG_QUERY__TOKEN__UIDENT:
+    case PG_QUERY__TOKEN__FCONST:
+    case PG_QUERY__TOKEN__SCONST:
+    case PG_QUERY__TOKEN__USCONST:
+    case PG_QUERY__TOKEN__ICONST:
+    case PG_QUERY__TOKEN__PARAM:
+    case PG_QUERY__TOKEN__ASCII_46: /* . */
+    case PG_QUERY__TOKEN__AS: return true;
+    default: return false;
+    }
+}
+
+static bool starts_sibling(int kind)
+{
+    switch (kind) {
+    case PG_QUERY__TOKEN__ASCII_44: /* , */
+    case PG_QUERY__TOKEN__AND:
+    case PG_QUERY__TOKEN__OR:
+    case PG_QUERY__TOKEN__SELECT:
+    case PG_QUERY__TOKEN__FROM:
+    case PG_QUERY__TOKEN__WHERE:
+    case PG_QUERY__TOKEN__GROUP_P:
+    case PG_QUERY__TOKEN__HAVING:
+    case PG_QUERY__TOKEN__ORDER:
+    case PG_QUERY__TOKEN__LIMIT:
+    case PG_QUERY__TOKEN__ON:
+    case PG_QUERY__TOKEN__WHEN:
+    case PG_QUERY__TOKEN__THEN:
+    case PG_QUERY__TOKEN__ELSE:
+    case PG_QUERY__TOKEN__VALUES: return true;
+    default: return false;
+    }
+}
+
+static bool chains(int kind)
+{
+    return kind == PG_QUERY__TOKEN__JOIN || kind == PG_QUERY__TOKEN__UNION || kind == PG_QUERY__TOKEN__INTERSECT ||
+           kind == PG_QUERY__TOKEN__EXCEPT;
+}
+
+static bool opens(int kind)
+{
+    return kind == PG_QUERY__TOKEN__ASCII_40 || kind == PG_QUERY__TOKEN__ASCII_91 || kind == PG_QUERY__TOKEN__CASE;
+}
+
+static bool closes(int kind)
+{
+    return kind == PG_QUERY__TOKEN__ASCII_41 || kind == PG_QUERY__TOKEN__ASCII_93 || kind == PG_QUERY__TOKEN__END_P;
+}
+
+static tcudb_status too_deep(Error *err)
+{
+    tcudb_status status = error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
+    error_hint(err, "Nest expressions, subqueries, joins and set operations less than %d deep.", DEPTH_LIMIT);
+    return status;
+}
+
+tcudb_status sql_check_depth(const SqlToken *tokens, uint32_t n, Error *err)
+{
+    uint32_t at_level[LEVELS_MAX]; /* levels opened since the last sibling, by parenthesis */
+    uint32_t level = 0, depth = 0, chain = 0;
+    at_level[0] = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int kind = tokens[i].kind;
+        if (kind == PG_QUERY__TOKEN__ASCII_59) { /* ; */
+            level = depth = chain = at_level[0] = 0;
+        } else if (opens(kind)) {
+            if (level + 1 == LEVELS_MAX) return too_deep(err);
+            at_level[++level] = 1;
+            depth++;
+        } else if (closes(kind)) {
+            depth -= at_level[level];
+            if (level > 0)
+                level--;
+            else
+                at_level[0] = 0;
+        } else if (chains(kind)) {
+            chain++;
+        } else if (starts_sibling(kind)) {
+            uint32_t base = level > 0;
+            depth -= at_level[level] - base;
+            at_level[level] = base;
+        } else if (!is_operand(kind)) {
+            at_level[level]++;
+            depth++;
+        }
+        if (depth + chain > DEPTH_LIMIT) return too_deep(err);
+    }
+    return TCUDB_OK;
+}
+
+bool sql_incomplete(Str text)
+{
+    Arena arena;
+    arena_init(&arena, NULL);
+    bool incomplete = false, ok = true;
+    SqlToken *tokens = NULL;
+    uint32_t n = 0;
+    const char *message = NULL;
+    char *copy = arena_strndup(&arena, text.ptr == NULL ? "" : text.ptr, text.len, NULL);
+    if (copy != NULL && sql_scan_tokens(&arena, copy, &tokens, &n, &ok, &message, NULL) == TCUDB_OK) {
+        if (!ok) incomplete = message != NULL && strncmp(message, "unterminated", 12) == 0;
+        int depth = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            depth += (tokens[i].kind == PG_QUERY__TOKEN__ASCII_40) - (tokens[i].kind == PG_QUERY__TOKEN__ASCII_41);
+        }
+        if (n > 0) incomplete = tokens[n - 1].kind != PG_QUERY__TOKEN__ASCII_59 || depth > 0;
+    }
+    arena_free(&arena);
+    return incomplete;
+}
+
+tcudb_status sql_after_as(Arena *arena, const Ast *ast, int *offset, Error *err)
+{
+    SqlToken *tokens;
+    uint32_t n;
+    bool ok;
+    const char *message;
+    const struct SqlSource *source = ast->source;
+    TRY(sql_scan_tokens(arena, source->parsed, &tokens, &n, &ok, &message, err));
+    *offset = -1;
+    int depth = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (sql_source_original(source, tokens[i].start) < (uint32_t)ast->offset) continue;
+        depth += (tokens[i].kind == PG_QUERY__TOKEN__ASCII_40) - (tokens[i].kind == PG_QUERY__TOKEN__ASCII_41);
+        if (depth == 0 && tokens[i].kind == PG_QUERY__TOKEN__AS) {
+            *offset = (int)tokens[i].end;
+            return TCUDB_OK;
+        }
+    }
+    return TCUDB_OK;
+}

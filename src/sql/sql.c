@@ -1,0 +1,111 @@
+/*
+ * sql.c: text -> trees, through libpg_query (PostgreSQL 15's own grammar).
+ *
+ *     text -> tokens -> depth check -> FROM 'file' rewritten -> pg_query_parse_protobuf -> structs in the arena
+ *
+ * The trees are protobuf-c structs unpacked straight into the caller's arena. Errors come with PostgreSQL's
+ * message and cursor position, but without a SQLSTATE: all but a few are syntax errors. libpg_query keeps its
+ * state per thread and returns with everything freed; running out of memory inside it is its own affair.
+ *
+ * Limits: depth of nesting (scan.c); NUL bytes and invalid UTF-8 are refused (22021).
+ */
+#include "sql/sql_int.h"
+
+#include <assert.h>
+#include <pg_query.h>
+
+static void *proto_alloc(void *arena, size_t size)
+{
+    return arena_alloc_raw(arena, size, NULL);
+}
+
+static void proto_free(void *arena, void *ptr)
+{
+    (void)arena, (void)ptr; /* the arena frees */
+}
+
+static const char *sqlstate_of(const char *message)
+{
+    if (strstr(message, "stack depth limit exceeded") != NULL) return SQLSTATE_STATEMENT_TOO_COMPLEX;
+    if (strstr(message, "memory exhausted") != NULL) return SQLSTATE_STATEMENT_TOO_COMPLEX;
+    if (strstr(message, "out of memory") != NULL) return SQLSTATE_OUT_OF_MEMORY;
+    if (strstr(message, "is not supported") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
+    if (strstr(message, "not yet implemented") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
+    if (strstr(message, "invalid byte sequence") != NULL) return SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE;
+    if (strncmp(message, "invalid Unicode escape", 22) == 0) return SQLSTATE_INVALID_ESCAPE_SEQUENCE;
+    return SQLSTATE_SYNTAX_ERROR;
+}
+
+/* libpg_query counts characters of the parsed text; the map wants bytes. */
+static int error_position(const SqlSource *source, int cursor)
+{
+    if (cursor <= 0) return 0;
+    uint32_t at = 0;
+    for (int left = cursor - 1; at < source->parsed_len; at++) {
+        if (((unsigned char)source->parsed[at] & 0xC0) == 0x80) continue;
+        if (left-- == 0) break;
+    }
+    return sql_source_character(source, sql_source_original(source, at));
+}
+
+static tcudb_status report(const SqlSource *source, const PgQueryError *error, Error *err)
+{
+    const char *message = error->message == NULL ? "syntax error" : error->message;
+    return error_at(err, sqlstate_of(message), error_position(source, error->cursorpos), "%s", message);
+}
+
+static tcudb_status unpack(Arena *arena, const SqlSource *source, PgQuery__ParseResult **out, Error *err)
+{
+    tcudb_status status = TCUDB_OK;
+    PgQueryProtobufParseResult parse = pg_query_parse_protobuf(source->parsed);
+    if (parse.error != NULL) {
+        status = report(source, parse.error, err);
+        goto done;
+    }
+    ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
+    *out = pg_query__parse_result__unpack(&allocator, parse.parse_tree.len, (const uint8_t *)parse.parse_tree.data);
+    if (*out == NULL) status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+done:
+    pg_query_free_protobuf_parse_result(parse);
+    return status;
+}
+
+static Ast make_ast(const SqlSource *source, const PgQuery__RawStmt *raw)
+{
+    uint32_t start = (uint32_t)raw->stmt_location;
+    uint32_t end = raw->stmt_len == 0 ? source->parsed_len : start + (uint32_t)raw->stmt_len;
+    assert(start <= end && end <= source->parsed_len);
+    while (start < end && strchr(" \t\r\n\f\v", source->parsed[start]) != NULL) start++;
+    while (end > start && strchr(" \t\r\n\f\v", source->parsed[end - 1]) != NULL) end--;
+    uint32_t first = sql_source_original(source, start), last = sql_source_original(source, end);
+    return (Ast){.node = raw->stmt,
+                 .text = {source->original.ptr + first, last - first},
+                 .offset = (int)first,
+                 .source = source};
+}
+
+tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *err)
+{
+    *out = NULL;
+    *n = 0;
+    SqlSource *source = ARENA_NEW(arena, SqlSource, err);
+    TRY_PTR(source);
+    TRY(sql_source_init(arena, text, source, err));
+    SqlToken *tokens;
+    uint32_t ntokens;
+    bool ok;
+    const char *message;
+    TRY(sql_scan_tokens(arena, source->parsed, &tokens, &ntokens, &ok, &message, err));
+    if (ok) { /* otherwise the parser reports the same error with its position */
+        TRY(sql_check_depth(tokens, ntokens, err));
+        TRY(sql_rewrite_files(arena, tokens, ntokens, source, err));
+    }
+    PgQuery__ParseResult *result = NULL;
+    TRY(unpack(arena, source, &result, err));
+    Ast *asts = ARENA_ARRAY(arena, Ast, result->n_stmts, err);
+    TRY_PTR(asts);
+    for (size_t i = 0; i < result->n_stmts; i++) asts[i] = make_ast(source, result->stmts[i]);
+    *out = asts;
+    *n = (uint32_t)result->n_stmts;
+    return TCUDB_OK;
+}
