@@ -46,7 +46,7 @@ static tcudb_status print_value(Buf *buf, const Value *value, Error *err)
 static tcudb_status print_col(const Printer *p, const Expr *e, Error *err)
 {
     const char *name = p->name == NULL ? NULL : p->name(p->ctx, e->col);
-    return name == NULL ? buf_printf(p->buf, err, "#%u", e->col) : buf_text(p->buf, name, err);
+    return name == NULL ? buf_printf(p->buf, err, "#%u", e->col) : buf_printf(p->buf, err, "%s#%u", name, e->col);
 }
 
 static tcudb_status print_func(const Printer *p, const Expr *e, Error *err)

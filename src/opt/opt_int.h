@@ -10,12 +10,28 @@
 #include "catalog/catalog.h"
 #include "opt/opt.h"
 
+/* What is known or guessed of a column, from its table's statistics. */
+typedef struct ColFact {
+    bool seen;
+    double distinct;   /* values, before any filter; < 0: unknown */
+    double null_share; /* 0..1 */
+    bool has_range;    /* lo and hi: numbers, dates, timestamps as numbers */
+    double lo, hi;
+    bool exact; /* min and max bound every value */
+    Value min, max;
+    const Table *table; /* of a base column that reached here unchanged; NULL: computed */
+    uint32_t column;
+    bool unique; /* proven in the table: every non-NULL value occurs once */
+} ColFact;
+
 typedef struct Opt {
     OptEnv *env;
     Arena *arena;
     bool changed;
     uint32_t next_semi; /* ids of semi-join bitmaps */
     Plan *statement;    /* the statement's root; a rule may be working on a CTE's */
+    ColFact *facts;     /* by ColId; card_columns.c */
+    uint32_t nfacts;
 } Opt;
 
 typedef tcudb_status (*OptRule)(Opt *opt, Plan **root, Error *err);
@@ -113,6 +129,30 @@ tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t
 /* Replaces column from[i] by column to[i]. */
 tcudb_status expr_rename(Opt *opt, Expr *e, const PlanCol *from, const PlanCol *to, uint32_t n, Expr **out,
                          Error *err) MUST_CHECK;
+
+/* ---- estimates ------------------------------------------------------------------------------ */
+
+/* Fills facts for every column that the plan (CTEs included) defines. Cheap when done before. */
+tcudb_status card_collect(Opt *opt, const Plan *plan, Error *err) MUST_CHECK;
+const ColFact *card_fact(const Opt *opt, ColId id); /* never NULL; not seen: unknown */
+/* Distinct values of an expression; at least 1; a guess where nothing is known. */
+double card_distinct(const Opt *opt, const Expr *e, double rows);
+/* Share of rows for which the condition(s) are true: 0..1. */
+double card_selectivity(const Opt *opt, const Expr *e);
+double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n);
+/* Of an equality between two relations: 1 / the larger number of distinct values. */
+double card_equality(const Opt *opt, const Expr *a, const Expr *b);
+/* Sets rows of every node below that has none (all: of every node). */
+void card_rows(const Opt *opt, Plan *plan, bool all);
+/* A constant as a number for interpolation; NAN if it is none. */
+double card_number(const Value *value);
+/* cost_cpu.c: seconds of one core. */
+double cost_hash_join(double left, double right, double out);
+double cost_nested_join(double left, double right, double out);
+double cost_aggregate(double rows, double groups);
+double cost_sort(double rows, double kept);
+/* Sets cost (inputs included) of every node from its rows. */
+void cost_plan(Plan *plan);
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 

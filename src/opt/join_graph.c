@@ -1,0 +1,227 @@
+/*
+ * join_graph.c: relations, equivalence classes and conditions of a region of inner joins.
+ *
+ * Rows of a set of relations: product of the relations' rows; for each class, 1 / distinct for all members
+ * in the set but the one with the fewest values (values of the smaller domains are taken to be contained
+ * in the larger ones); times the share of every other condition that the set covers. So the estimate does
+ * not depend on the order in which the set is joined.
+ */
+#include "opt/join_graph.h"
+
+#include <assert.h>
+#include <math.h>
+
+static uint32_t count_leaves(const Plan *plan)
+{
+    if (plan->kind != PLAN_JOIN || plan->join.kind != JOIN_INNER) return 1;
+    return count_leaves(plan->inputs[0]) + count_leaves(plan->inputs[1]);
+}
+
+/* room: how many leaves may still be taken apart. */
+static tcudb_status take_apart(Opt *opt, JoinGraph *g, Plan *plan, uint32_t room, Error *err)
+{
+    bool inner = plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER;
+    uint32_t left = inner ? count_leaves(plan->inputs[0]) : 0, right = inner ? count_leaves(plan->inputs[1]) : 0;
+    if (!inner || room < 2) {
+        g->rels[g->nrels++] = (GraphRel){.plan = plan};
+        return TCUDB_OK;
+    }
+    uint32_t for_right = right < room - 1 ? right : room - 1;
+    uint32_t for_left = left < room - for_right ? left : room - for_right;
+    TRY(list_add_all(opt, &g->all, plan->join.conds, plan->join.nconds, err));
+    TRY(take_apart(opt, g, plan->inputs[0], for_left, err));
+    return take_apart(opt, g, plan->inputs[1], for_right, err);
+}
+
+tcudb_status graph_collect(Opt *opt, JoinGraph *g, Plan *root, Error *err)
+{
+    uint32_t leaves = count_leaves(root);
+    if (leaves > GRAPH_MAX_RELS) leaves = GRAPH_MAX_RELS;
+    g->rels = ARENA_ARRAY(opt->arena, GraphRel, leaves, err);
+    TRY_PTR(g->rels);
+    TRY(take_apart(opt, g, root, leaves, err));
+    assert(g->nrels <= GRAPH_MAX_RELS);
+    return TCUDB_OK;
+}
+
+static uint64_t rels_of(const JoinGraph *g, const Expr *e)
+{
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < g->nrels; i++)
+        if (expr_touches(e, g->rels[i].plan)) set |= UINT64_C(1) << i;
+    return set;
+}
+
+static bool is_single(uint64_t set)
+{
+    return set != 0 && (set & (set - 1)) == 0;
+}
+
+/* ---- classes ---------------------------------------------------------------------------------- */
+
+static GraphClass *class_of(JoinGraph *g, const Expr *e)
+{
+    for (uint32_t i = 0; i < g->nclasses; i++)
+        if (list_has(&g->classes[i].members, e)) return &g->classes[i];
+    return NULL;
+}
+
+static tcudb_status add_member(Opt *opt, GraphClass *c, Expr *e, Error *err)
+{
+    return list_add_new(opt, &c->members, e, err);
+}
+
+static tcudb_status merge_classes(Opt *opt, JoinGraph *g, GraphClass *into, GraphClass *from, Error *err)
+{
+    for (uint32_t i = 0; i < from->members.n; i++) TRY(add_member(opt, into, from->members.items[i], err));
+    *from = g->classes[--g->nclasses]; /* into is the earlier one, so it stays in place */
+    return TCUDB_OK;
+}
+
+static tcudb_status add_equality(Opt *opt, JoinGraph *g, Expr *a, Expr *b, Error *err)
+{
+    GraphClass *ca = class_of(g, a), *cb = class_of(g, b);
+    if (ca != NULL && cb != NULL) {
+        if (ca == cb) return TCUDB_OK;
+        return ca < cb ? merge_classes(opt, g, ca, cb, err) : merge_classes(opt, g, cb, ca, err);
+    }
+    GraphClass *c = ca != NULL ? ca : cb;
+    if (c == NULL) c = &g->classes[g->nclasses++];
+    TRY(add_member(opt, c, a, err));
+    return add_member(opt, c, b, err);
+}
+
+static tcudb_status add_cond(Opt *opt, JoinGraph *g, Expr *e, Error *err)
+{
+    uint64_t rels = rels_of(g, e);
+    if (rels == 0) return list_add(opt, &g->above, e, err);
+    if (is_single(rels)) {
+        GraphRel *rel = &g->rels[__builtin_ctzll(rels)];
+        double share = card_selectivity(opt, e);
+        TRY(plan_add_filter(opt, &rel->plan, &e, 1, err));
+        rel->rows = fmax(1, rel->rows * share);
+        rel->plan->rows = rel->rows;
+        return TCUDB_OK;
+    }
+    GraphCond c = {.cond = e, .rels = rels};
+    if (expr_is_equality(e)) {
+        c.left = rels_of(g, e->args[0]);
+        c.right = rels_of(g, e->args[1]);
+        c.equality = (c.left & c.right) == 0 && c.left != 0 && c.right != 0;
+    }
+    bool plain = c.equality && is_single(c.left) && is_single(c.right) && !expr_volatile(e) &&
+                 type_equal(e->args[0]->type, e->args[1]->type);
+    if (plain) return add_equality(opt, g, e->args[0], e->args[1], err);
+    c.share = c.equality ? card_equality(opt, e->args[0], e->args[1]) : card_selectivity(opt, e);
+    g->conds[g->nconds++] = c;
+    return TCUDB_OK;
+}
+
+/* Two members over one relation: their equality is a filter on it. */
+static tcudb_status filter_members(Opt *opt, JoinGraph *g, const GraphClass *c, Error *err)
+{
+    for (uint32_t i = 0; i < c->members.n; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (c->member_rels[i] != c->member_rels[k]) continue;
+            Expr *e;
+            TRY(expr_operator(opt, "=", c->members.items[k], c->members.items[i], &e, err));
+            GraphRel *rel = &g->rels[c->member_rels[i]];
+            TRY(plan_add_filter(opt, &rel->plan, &e, 1, err));
+            rel->rows = fmax(1, rel->rows / fmax(c->distinct[i], c->distinct[k]));
+            rel->plan->rows = rel->rows;
+            break;
+        }
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status finish_class(Opt *opt, JoinGraph *g, GraphClass *c, Error *err)
+{
+    c->member_rels = ARENA_ARRAY(opt->arena, uint32_t, c->members.n, err);
+    c->distinct = ARENA_ARRAY(opt->arena, double, c->members.n, err);
+    TRY_PTR(c->member_rels);
+    TRY_PTR(c->distinct);
+    for (uint32_t i = 0; i < c->members.n; i++) {
+        uint64_t rels = rels_of(g, c->members.items[i]);
+        assert(is_single(rels));
+        c->rels |= rels;
+        c->member_rels[i] = (uint32_t)__builtin_ctzll(rels);
+        c->distinct[i] = card_distinct(opt, c->members.items[i], INFINITY);
+    }
+    for (uint32_t i = 0; i < g->nrels; i++)
+        if ((c->rels >> i & 1) != 0) g->rels[i].neighbours |= c->rels & ~(UINT64_C(1) << i);
+    return filter_members(opt, g, c, err);
+}
+
+tcudb_status graph_finish(Opt *opt, JoinGraph *g, Error *err)
+{
+    g->classes = ARENA_ARRAY(opt->arena, GraphClass, g->all.n, err);
+    g->conds = ARENA_ARRAY(opt->arena, GraphCond, g->all.n, err);
+    TRY_PTR(g->classes);
+    TRY_PTR(g->conds);
+    for (uint32_t i = 0; i < g->all.n; i++) TRY(add_cond(opt, g, g->all.items[i], err));
+    for (uint32_t i = 0; i < g->nclasses; i++) TRY(finish_class(opt, g, &g->classes[i], err));
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        uint64_t rels = g->conds[i].rels;
+        if (__builtin_popcountll(rels) != 2) continue;
+        uint32_t a = (uint32_t)__builtin_ctzll(rels), b = 63 - (uint32_t)__builtin_clzll(rels);
+        g->rels[a].neighbours |= UINT64_C(1) << b;
+        g->rels[b].neighbours |= UINT64_C(1) << a;
+    }
+    return TCUDB_OK;
+}
+
+/* ---- estimates and conditions of a set --------------------------------------------------------- */
+
+/* Product over the members in the set of 1 / distinct, but for the smallest. */
+static double class_share(const JoinGraph *g, const GraphClass *c, uint64_t set)
+{
+    double share = 1, least = INFINITY;
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < c->members.n; i++) {
+        uint64_t rel = UINT64_C(1) << c->member_rels[i];
+        if ((rel & set) == 0 || (rel & seen) != 0) continue;
+        seen |= rel;
+        double distinct = fmin(c->distinct[i], g->rels[c->member_rels[i]].plan->kind == PLAN_SCAN
+                                                   ? INFINITY
+                                                   : fmax(1, g->rels[c->member_rels[i]].rows));
+        share /= distinct;
+        least = fmin(least, distinct);
+    }
+    return seen == 0 ? 1 : share * least;
+}
+
+double graph_rows(const JoinGraph *g, uint64_t set)
+{
+    double rows = 1;
+    for (uint32_t i = 0; i < g->nrels; i++)
+        if ((set >> i & 1) != 0) rows *= g->rels[i].rows;
+    for (uint32_t i = 0; i < g->nclasses; i++) rows *= class_share(g, &g->classes[i], set);
+    for (uint32_t i = 0; i < g->nconds; i++)
+        if ((g->conds[i].rels & ~set) == 0) rows *= g->conds[i].share;
+    return rows;
+}
+
+static Expr *member_in(const GraphClass *c, uint64_t set)
+{
+    for (uint32_t i = 0; i < c->members.n; i++)
+        if ((set >> c->member_rels[i] & 1) != 0) return c->members.items[i];
+    return NULL;
+}
+
+tcudb_status graph_conds(Opt *opt, const JoinGraph *g, uint64_t a, uint64_t b, ExprList *out, Error *err)
+{
+    assert((a & b) == 0);
+    for (uint32_t i = 0; i < g->nclasses; i++) {
+        Expr *left = member_in(&g->classes[i], a), *right = member_in(&g->classes[i], b), *e;
+        if (left == NULL || right == NULL) continue;
+        TRY(expr_operator(opt, "=", left, right, &e, err));
+        TRY(list_add(opt, out, e, err));
+    }
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        uint64_t rels = g->conds[i].rels;
+        bool here = (rels & ~(a | b)) == 0 && (rels & ~a) != 0 && (rels & ~b) != 0;
+        if (here) TRY(list_add(opt, out, g->conds[i].cond, err));
+    }
+    return TCUDB_OK;
+}
