@@ -64,7 +64,7 @@ static tcudb_status put_text_escaped(CopyTo *c, Str text, Error *err)
         char ch = text.ptr[i];
         const char *found = ch != '\0' && (uint8_t)ch < 0x20 ? strchr(bytes, ch) : NULL;
         if (ch == '\\' || ch == c->options.delim || found != NULL) *o++ = '\\';
-        *o++ = ch == c->options.delim || found == NULL ? ch : names[found - bytes];
+        *o++ = found == NULL ? ch : names[found - bytes];
     }
     c->buf.len = (size_t)(o - c->buf.data);
     return TCUDB_OK;
