@@ -54,7 +54,8 @@ typedef struct ScopeCol {
 /* An entry of FROM as names see it. A join without an alias has an item that shows its columns, while its
  * inputs' items still show their table names. */
 typedef struct ScopeItem {
-    Str name; /* len 0: none */
+    Str name;  /* len 0: none */
+    Str table; /* the relation an alias stands for; len 0: none */
     bool rel_visible, cols_visible;
     uint32_t ncols;
     ScopeCol *cols;
@@ -227,7 +228,8 @@ tcudb_status bind_order_target(Binder *b, Block *block, const Node *node, const 
                                uint32_t *index, Error *err) MUST_CHECK;
 tcudb_status bind_order_direction(Binder *b, const PgQuery__SortBy *by, bool *descending, bool *nulls_first,
                                   Error *err) MUST_CHECK;
-tcudb_status bind_order_limit(Binder *b, Block *outer, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
+/* block: the query's own; its columns are in sight to be refused. */
+tcudb_status bind_order_limit(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
                               Error *err) MUST_CHECK;
 
 /* ---- expr.c and its kinds */

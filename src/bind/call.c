@@ -11,7 +11,6 @@
 #include "bind/bind_int.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 const char *bind_func_name(const PgQuery__FuncCall *call)
 {
@@ -185,20 +184,13 @@ tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *ca
 static tcudb_status plain_only(const PgQuery__FuncCall *call, const char *name, int position, Error *err)
 {
     const char *what = NULL;
-    if (call->agg_star) what = "%s(*) specified, but %s is not an aggregate function";
-    if (call->agg_distinct) what = "DISTINCT specified, but %s is not an aggregate function";
-    if (call->n_agg_order > 0) what = "ORDER BY specified, but %s is not an aggregate function";
-    if (call->agg_filter != NULL) what = "FILTER specified, but %s is not an aggregate function";
-    if (call->agg_within_group) what = "WITHIN GROUP specified, but %s is not an aggregate function";
+    if (call->agg_distinct) what = "DISTINCT";
+    if (call->n_agg_order > 0) what = "ORDER BY";
+    if (call->agg_filter != NULL) what = "FILTER";
+    if (call->agg_within_group) what = "WITHIN GROUP";
     if (what == NULL) return TCUDB_OK;
-    char text[256];
-    bool star = call->agg_star;
-    const char *rest = star ? "(*) specified, but " : strstr(what, ", but ");
-    if (star)
-        snprintf(text, sizeof text, "%s%s%s is not an aggregate function", name, rest, name);
-    else
-        snprintf(text, sizeof text, "%.*s, but %s is not an aggregate function", (int)(rest - what), what, name);
-    return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "%s", text);
+    return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "%s specified, but %s is not an aggregate function",
+                    what, name);
 }
 
 /* date('2001-01-01'): *out NULL if there is no such type. */
@@ -249,6 +241,6 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
     Expr **args;
-    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
+    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     return named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err);
 }

@@ -138,6 +138,7 @@ static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *
     ScopeItem *item;
     TRY(named_relation(b, range, out, &view, err));
     TRY(bind_scope_item_of_plan(b, str_of(range->relname), *out, (*out)->ncols, &item, err));
+    item->table = item->name;
     for (uint32_t i = 0; view != NULL && i < view->ncols; i++) item->cols[i].name = view->cols[i];
     TRY(bind_alias(b, item, range->alias, err));
     return bind_scope_add(b, block, item, err);

@@ -125,19 +125,20 @@ static bool find_column(void *ctx, const Expr *e)
     return true;
 }
 
-static tcudb_status limit_expr(Binder *b, Block *outer, const Node *node, Place place, const char *what, Expr **out,
+static tcudb_status limit_expr(Binder *b, Block *block, const Node *node, Place place, const char *what, Expr **out,
                                Error *err)
 {
     *out = NULL;
     if (node == NULL) return TCUDB_OK;
     ApplyList list = {0};
-    Block block = {.outer = outer, .place = place, .applies = &list};
+    block->place = place;
+    block->applies = &list;
     Expr *e;
-    TRY(bind_expr(b, &block, node, &e, err));
+    TRY(bind_expr(b, block, node, &e, err));
     if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in %s", what);
     const Expr *column = NULL;
     (void)expr_walk(e, find_column, &column);
-    if (column != NULL && outer == NULL) {
+    if (column != NULL && !block->saw_outer) {
         return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, column->position,
                         "argument of %s must not contain variables", what);
     }
@@ -154,7 +155,7 @@ static tcudb_status limit_expr(Binder *b, Block *outer, const Node *node, Place 
     return bind_coerce(b, e, wide, CAST_ASSIGNMENT, e->position, out, err);
 }
 
-tcudb_status bind_order_limit(Binder *b, Block *outer, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
+tcudb_status bind_order_limit(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
                               Error *err)
 {
     *out = input;
@@ -162,8 +163,9 @@ tcudb_status bind_order_limit(Binder *b, Block *outer, const PgQuery__SelectStmt
         return error_unsupported(err, bind_node_position(b, stmt->limit_count), "FETCH FIRST ... WITH TIES");
     }
     Expr *limit, *offset;
-    TRY(limit_expr(b, outer, stmt->limit_offset, PLACE_OFFSET, "OFFSET", &offset, err));
-    TRY(limit_expr(b, outer, stmt->limit_count, PLACE_LIMIT, "LIMIT", &limit, err));
+    block->saw_outer = false;
+    TRY(limit_expr(b, block, stmt->limit_offset, PLACE_OFFSET, "OFFSET", &offset, err));
+    TRY(limit_expr(b, block, stmt->limit_count, PLACE_LIMIT, "LIMIT", &limit, err));
     if (limit == NULL && offset == NULL) return TCUDB_OK;
     TRY(bind_plan_unary(b, PLAN_LIMIT, input, out, err));
     (*out)->limit.limit = limit;

@@ -121,25 +121,39 @@ static ScopeItem *find_item(const Block *block, Str name)
     return NULL;
 }
 
-/* Whether a table of that name exists somewhere that this place cannot see; fills the message if so. */
-static bool out_of_sight(const Block *block, Str name, int position, Error *err)
+/* An item that is there under another name, or not in sight from here; *lateral: only for want of LATERAL. */
+static const ScopeItem *hidden_item(const Block *block, Str name, bool *lateral)
 {
-    const ScopeItem *item = NULL;
-    bool lateral = false;
-    for (const Block *at = block; at != NULL && item == NULL; at = at->outer) {
-        if (at->sibling != NULL && (item = find_item(at->sibling, name)) != NULL) lateral = true;
+    *lateral = false;
+    for (const Block *at = block; at != NULL; at = at->outer) {
+        const ScopeItem *item = at->sibling == NULL ? NULL : find_item(at->sibling, name);
+        *lateral = item != NULL;
         for (uint32_t i = 0; item == NULL && i < at->nitems; i++) {
-            if (str_equal(at->items[i]->name, name)) item = at->items[i];
+            if (str_equal(at->items[i]->name, name) || str_equal(at->items[i]->table, name)) item = at->items[i];
         }
+        if (item != NULL) return item;
     }
-    if (item == NULL) return false;
-    (void)error_at(err, SQLSTATE_UNDEFINED_TABLE, position,
-                   "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
+    return NULL;
+}
+
+static tcudb_status no_item(const Block *block, Str name, int position, Error *err)
+{
+    bool lateral;
+    const ScopeItem *item = hidden_item(block, name, &lateral);
+    if (item == NULL) {
+        return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
+                        STR_ARG(name));
+    }
+    tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_TABLE, position,
+                                   "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
+    if (!lateral && item->rel_visible && !str_equal(item->name, name)) {
+        error_hint(err, "Perhaps you meant to reference the table alias \"" STR_FMT "\".", STR_ARG(item->name));
+        return status;
+    }
     error_hint(err,
                "There is an entry for table \"" STR_FMT "\", but it cannot be referenced from this part of the query.",
                STR_ARG(name));
-    if (lateral) error_hint(err, "To reference that table, you must mark this subquery with LATERAL.");
-    return true;
+    return status;
 }
 
 tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int position, ScopeItem **out, Block **level,
@@ -151,9 +165,7 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
         *level = at;
         if (*out != NULL) return TCUDB_OK;
     }
-    if (out_of_sight(block, name, position, err)) return TCUDB_ERROR;
-    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
-                    STR_ARG(name));
+    return no_item(block, name, position, err);
 }
 
 /* "Perhaps you meant": the one visible column that differs only by letter case or by one edit. */
@@ -239,7 +251,11 @@ tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__Colum
         return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
                         STR_ARG(table));
     }
-    if (n > 3) return error_unsupported(err, position, "a column name with a database");
+    if (n > 3) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "cross-database references are not implemented: %s.%s.%s.%s", sql_string(ref->fields[0]),
+                        sql_string(ref->fields[1]), sql_string(ref->fields[2]), sql_string(ref->fields[3]));
+    }
     return qualified_column(b, block, table, name, position, out, err);
 }
 

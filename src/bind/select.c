@@ -25,6 +25,7 @@ typedef struct Select {
     ApplyList where_applies, having_applies, post_applies;
     bool distinct;
     uint32_t *on; /* DISTINCT ON: targets */
+    int *on_positions;
     uint32_t non;
 } Select;
 
@@ -82,6 +83,8 @@ static tcudb_status distinct_on(Binder *b, Select *s, Error *err)
     s->block.applies = &s->post_applies;
     s->on = ARENA_ARRAY(b->arena, uint32_t, s->stmt->n_distinct_clause, err);
     TRY_PTR(s->on);
+    s->on_positions = ARENA_ARRAY(b->arena, int, s->stmt->n_distinct_clause, err);
+    TRY_PTR(s->on_positions);
     for (size_t i = 0; i < s->stmt->n_distinct_clause; i++) {
         const Node *node = s->stmt->distinct_clause[i];
         TargetList shown = s->targets;
@@ -98,6 +101,7 @@ static tcudb_status distinct_on(Binder *b, Select *s, Error *err)
                 TRY(bind_target_add(b, &s->targets, e, "?column?", bind_node_position(b, node), err));
             }
         }
+        s->on_positions[s->non] = bind_node_position(b, node);
         s->on[s->non++] = target;
     }
     return TCUDB_OK;
@@ -126,7 +130,7 @@ static tcudb_status check_distinct_on_order(const Select *s, Error *err)
         matched += on;
     }
     if (past && matched < s->non) {
-        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, s->targets.positions[s->on[matched]],
+        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, s->on_positions[matched],
                         "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
     }
     return TCUDB_OK;
@@ -238,7 +242,7 @@ static tcudb_status plain_select(Binder *b, Block *outer, const Block *sibling, 
     TRY(bind_order_and_group(b, &s, err));
     TRY(bind_distinct(b, &s, err));
     TRY(assemble(b, &s, err));
-    return bind_order_limit(b, outer, stmt, s.plan, out, err);
+    return bind_order_limit(b, &s.block, stmt, s.plan, out, err);
 }
 
 tcudb_status bind_select(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,

@@ -171,8 +171,9 @@ tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQ
 {
     Plan *plan;
     TRY(combine(b, outer, sibling, stmt, &plan, err));
+    Block block = {.outer = outer};
     TRY(sort_outputs(b, stmt, plan, true, &plan, err));
-    return bind_order_limit(b, outer, stmt, plan, out, err);
+    return bind_order_limit(b, &block, stmt, plan, out, err);
 }
 
 /* ---- VALUES */
@@ -239,5 +240,5 @@ tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const Pg
     }
     TRY(values_types(b, plan, unknowns && stmt->n_sort_clause == 0, err));
     TRY(sort_outputs(b, stmt, plan, false, &plan, err));
-    return bind_order_limit(b, outer, stmt, plan, out, err);
+    return bind_order_limit(b, &block, stmt, plan, out, err);
 }
