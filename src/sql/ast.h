@@ -9,7 +9,7 @@
 
 #include "sql/sql.h"
 
-#include <pg_query.pb-c.h>
+#include <pg_query/pg_query.pb-c.h>
 
 #define NODE_IS(n, KIND) ((n) != NULL && (n)->node_case == PG_QUERY__NODE__NODE_##KIND)
 
