@@ -1,52 +1,124 @@
 /*
- * main.c: the shell. First slice: -c runs SQL and prints rows separated by |.
+ * main.c: the program `tcudb`: a subcommand, or the shell over one database.
+ *
+ *     tcudb [options] [DATABASE]     -c and -f in order; else standard input; else the terminal
+ *
+ * Exit status, psql's: 0 done, 1 bad usage or no such file, 2 the database could not be opened, 3 a statement
+ * of a script failed. Nothing is initialised before it is needed: `tcudb -c 'select 1'` starts cold.
  */
-#include "tcudb.h"
+#include "options.h"
+#include "subcommand.h"
 
-#include <stdio.h>
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static int print_chunk(void *ctx, const tcudb_chunk *chunk)
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} subcommands[] = {
+#define SUBCOMMAND(name, fn, help) {name, fn},
+#include "subcommand.def"
+#undef SUBCOMMAND
+    {NULL, NULL}};
+
+static void set_defaults(Shell *shell)
 {
-    (void)ctx;
-    char buffer[4096];
-    for (uint64_t row = 0; row < chunk->rows; row++)
-        for (uint32_t col = 0; col < chunk->ncolumns; col++) {
-            tcudb_format(chunk, col, row, buffer, sizeof buffer);
-            printf("%s%c", buffer, col + 1 == chunk->ncolumns ? '\n' : '|');
-        }
-    return 0;
+    shell->tty_out = isatty(STDOUT_FILENO);
+    shell->tty_err = isatty(STDERR_FILENO);
+    shell->out.file = stdout;
+    shell->db_options.size = sizeof shell->db_options;
+    shell->stop_on_error = true;
+    shell->look = (Look){
+        .mode = shell->tty_out ? MODE_BOX : MODE_ALIGNED,
+        .headers = true,
+        .footer = true,
+        .types = true,
+        .max_rows = 40,
+        .pager = SWITCH_AUTO,
+    };
 }
 
-static int print_done(void *ctx, const tcudb_report *report)
+static bool run_task(Shell *shell, const Task *task)
 {
-    (void)ctx;
-    fprintf(stderr, "%s (%.3f ms, %s)\n", report->tag, 1e3 * report->seconds, report->engine);
-    return 0;
+    if (task->file) return shell_script_file(shell, task->text);
+    const Source *none = shell->source;
+    bool done = shell_script_text(shell, task->text);
+    shell->source = none;
+    return done;
 }
 
-static int fail(const tcudb_error *err)
+/* A script file that is not there is psql's status 1, a statement that failed 3. */
+static int task_status(const Task *task)
 {
-    fprintf(stderr, "ERROR:  %s: %s\n", err->sqlstate, err->message);
-    if (err->detail[0] != '\0') fprintf(stderr, "DETAIL:  %s\n", err->detail);
-    if (err->hint[0] != '\0') fprintf(stderr, "HINT:  %s\n", err->hint);
-    return 3;
+    bool readable = !task->file || strcmp(task->text, "-") == 0 || access(task->text, R_OK) == 0;
+    return readable ? EXIT_SCRIPT : EXIT_FATAL;
+}
+
+static int run_tasks(Shell *shell, const Options *options)
+{
+    for (size_t i = 0; i < options->ntasks && !shell->quit; i++)
+        if (!run_task(shell, &options->tasks[i])) return task_status(&options->tasks[i]);
+    return EXIT_FINE;
+}
+
+static int run_input(Shell *shell, bool interactive)
+{
+    if (!interactive) return shell_script_file(shell, "-") ? EXIT_FINE : EXIT_SCRIPT;
+    shell->interactive = true;
+    if (var_get(shell, "ON_ERROR_STOP", strlen("ON_ERROR_STOP")) == NULL) shell->stop_on_error = false;
+    shell->timing = true;
+    return shell_terminal(shell) ? EXIT_FINE : EXIT_SCRIPT;
+}
+
+static int run(Shell *shell, const Options *options)
+{
+    if (!shell_open(shell, options->database)) return EXIT_CONNECTION;
+    shell_signals(shell);
+    bool interactive = options->ntasks == 0 && (options->interactive || isatty(STDIN_FILENO));
+    shell_rc(shell);
+    if (options->output != NULL) {
+        Text command = {0};
+        text_printf(&command, "o '%s'", options->output);
+        shell_backslash(shell, text_cstr(&command));
+        text_free(&command);
+        if (shell->failed) return EXIT_FATAL;
+    }
+    return options->ntasks > 0 ? run_tasks(shell, options) : run_input(shell, interactive);
+}
+
+static int finish(Shell *shell, int status)
+{
+    bool written = fflush(shell->out.file) == 0 && !ferror(shell->out.file);
+    if (shell->out.file != stdout) {
+        if (shell->out.pipe)
+            pclose(shell->out.file);
+        else
+            written = fclose(shell->out.file) == 0 && written;
+    }
+    if (!written && status == EXIT_FINE) status = EXIT_FATAL;
+    shell_close(shell);
+    var_free(shell);
+    text_free(&shell->buffer);
+    text_free(&shell->last);
+    text_free(&shell->copy_line);
+    return status;
 }
 
 int main(int argc, char **argv)
 {
-    tcudb_db *db = NULL;
-    tcudb_conn *conn = NULL;
-    tcudb_error err;
-    int status = 0;
-    const char *path =
-        argc > 1 && argv[argc - 1][0] != '-' && strcmp(argv[argc - 2], "-c") != 0 ? argv[argc - 1] : NULL;
-    if (tcudb_open(path, NULL, &db, &err) != TCUDB_OK || tcudb_connect(db, &conn, &err) != TCUDB_OK)
-        status = fail(&err);
-    tcudb_sink sink = {.chunk = print_chunk, .done = print_done};
-    for (int i = 1; i + 1 < argc && status == 0; i++)
-        if (strcmp(argv[i], "-c") == 0 && tcudb_stream(conn, argv[++i], &sink, &err) != TCUDB_OK) status = fail(&err);
-    tcudb_disconnect(conn);
-    tcudb_close(db);
+    static Shell shell;
+    Options options;
+    for (int i = 0; argc > 1 && subcommands[i].name != NULL; i++)
+        if (strcmp(argv[1], subcommands[i].name) == 0) return subcommands[i].run(argc - 1, argv + 1);
+    set_defaults(&shell);
+    if (!options_read(&shell, argc, argv, &options)) return EXIT_FATAL;
+    if (options.help) options_help(stdout);
+    if (options.version) printf("tcudb %s\n", tcudb_version());
+    int status = EXIT_FINE;
+    if (!options.help && !options.version) status = finish(&shell, run(&shell, &options));
+    free(options.tasks);
+    assert(status >= EXIT_FINE && status <= EXIT_SCRIPT);
     return status;
 }

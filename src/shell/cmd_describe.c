@@ -1,0 +1,335 @@
+/*
+ * cmd_describe.c: what is in the database: \d, \dt, \dv, \df, \l, .tables, .schema, .memory, .settings.
+ *
+ * All of it comes from tcudb_list. Patterns are psql's: * and ? , compared without case.
+ */
+#include "command.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading listings ---------------------------------------------------------------------- */
+
+typedef void (*RowFn)(void *ctx, char **cells);
+
+enum { LISTING_COLUMNS = 5, CELL_SIZE = 4096 };
+
+/* Calls fn for every row with its cells as texts; NULLs are "". */
+static void each_row(const tcudb_result *result, RowFn fn, void *ctx)
+{
+    uint32_t n = tcudb_result_columns(result);
+    char *cells[LISTING_COLUMNS];
+    assert(n <= LISTING_COLUMNS);
+    for (uint32_t c = 0; c < n; c++) cells[c] = shell_alloc(CELL_SIZE);
+    for (uint64_t k = 0; k < tcudb_result_chunks(result); k++) {
+        const tcudb_chunk *chunk = tcudb_result_chunk(result, k);
+        for (uint64_t row = 0; row < chunk->rows; row++) {
+            for (uint32_t c = 0; c < n; c++)
+                if (tcudb_format(chunk, c, row, cells[c], CELL_SIZE) == SIZE_MAX) cells[c][0] = '\0';
+            fn(ctx, cells);
+        }
+    }
+    for (uint32_t c = 0; c < n; c++) free(cells[c]);
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+    return pattern == NULL || fnmatch(pattern, name, FNM_CASEFOLD) == 0;
+}
+
+static const char *pattern_of(const Args *args)
+{
+    return args->n == 0 ? NULL : args->arg[0];
+}
+
+/* ---- lists of relations -------------------------------------------------------------------- */
+
+typedef struct Relations {
+    Grid *grid;
+    const char *pattern;
+    const char *kind; /* NULL: all */
+    bool more;        /* \dv+: definitions */
+    unsigned found;
+} Relations;
+
+static void relation_row(void *ctx, char **cells)
+{
+    Relations *relations = ctx;
+    if (!matches(relations->pattern, cells[0])) return;
+    if (relations->kind != NULL && strcmp(relations->kind, cells[1]) != 0) return;
+    const char *row[] = {cells[0], cells[1], cells[2], cells[3], cells[4]};
+    grid_add(relations->grid, row);
+    relations->found++;
+}
+
+static void list_relations(Shell *shell, const Args *args, const char *kind)
+{
+    static const char *const names[] = {"Name", "Type", "Columns", "Rows", "Definition"};
+    bool more = strchr(args->command, '+') != NULL;
+    tcudb_result *result = shell_list(shell, TCUDB_TABLES, NULL);
+    if (result == NULL) {
+        shell->failed = true;
+        return;
+    }
+    Relations relations = {.pattern = pattern_of(args), .kind = kind, .more = more};
+    relations.grid = grid_new(shell, "List of relations", names, more ? 5 : 4);
+    each_row(result, relation_row, &relations);
+    tcudb_result_free(result);
+    if (relations.found > 0) {
+        grid_print(relations.grid);
+        return;
+    }
+    grid_drop(relations.grid);
+    if (relations.pattern != NULL)
+        fprintf(stderr, "Did not find any relation named \"%s\".\n", relations.pattern);
+    else
+        fputs("Did not find any relations.\n", stderr);
+}
+
+void cmd_relations(Shell *shell, const Args *args)
+{
+    list_relations(shell, args, NULL);
+}
+
+void cmd_tables(Shell *shell, const Args *args)
+{
+    list_relations(shell, args, "table");
+}
+
+void cmd_views(Shell *shell, const Args *args)
+{
+    list_relations(shell, args, "view");
+}
+
+void cmd_indexes(Shell *shell, const Args *args)
+{
+    (void)args;
+    fputs("There are no indexes: scans skip segments by their exact minimum and maximum.\n", shell->out.file);
+}
+
+/* ---- one relation -------------------------------------------------------------------------- */
+
+typedef struct Columns {
+    Grid *grid;
+    Text schema;
+    unsigned n;
+} Columns;
+
+static void column_row(void *ctx, char **cells)
+{
+    Columns *columns = ctx;
+    bool nullable = cells[3][0] == 't';
+    const char *row[] = {cells[1], cells[2], nullable ? "" : "not null", cells[4]};
+    grid_add(columns->grid, row);
+}
+
+typedef struct Kind {
+    const char *name;
+    char kind[16];
+    char *definition;
+} Kind;
+
+static void kind_row(void *ctx, char **cells)
+{
+    Kind *kind = ctx;
+    if (strcmp(kind->name, cells[0]) != 0) return;
+    snprintf(kind->kind, sizeof kind->kind, "%s", cells[1]);
+    free(kind->definition);
+    kind->definition = shell_strdup(cells[4]);
+}
+
+static bool find_kind(Shell *shell, const char *name, Kind *kind)
+{
+    *kind = (Kind){.name = name, .kind = "table"};
+    tcudb_result *result = shell_list(shell, TCUDB_TABLES, name);
+    if (result == NULL) return false;
+    each_row(result, kind_row, kind);
+    tcudb_result_free(result);
+    return kind->definition != NULL;
+}
+
+static void describe(Shell *shell, const char *name, bool more)
+{
+    static const char *const names[] = {"Column", "Type", "Nullable", "Default"};
+    char title[256];
+    Kind kind;
+    if (!find_kind(shell, name, &kind)) {
+        shell_complain(shell, "Did not find any relation named \"%s\".", name);
+        return;
+    }
+    tcudb_result *result = shell_list(shell, TCUDB_COLUMNS, name);
+    if (result == NULL) return;
+    snprintf(title, sizeof title, "%s \"%s\"", strcmp(kind.kind, "view") == 0 ? "View" : "Table", name);
+    Columns columns = {.grid = grid_new(shell, title, names, 4)};
+    each_row(result, column_row, &columns);
+    tcudb_result_free(result);
+    grid_print(columns.grid);
+    if (more && kind.definition[0] != '\0') fprintf(shell->out.file, "View definition:\n%s;\n", kind.definition);
+    free(kind.definition);
+}
+
+/* SQL folds unquoted names to lower case, so \d Orders is \d orders unless that exists as it is written. */
+static char *resolve(Shell *shell, const char *name)
+{
+    Kind kind;
+    char *folded = shell_strdup(name);
+    if (strncmp(name, "public.", 7) == 0) memmove(folded, folded + 7, strlen(folded + 7) + 1);
+    size_t n = strcspn(folded, ";");
+    folded[n] = '\0';
+    if (find_kind(shell, folded, &kind)) {
+        free(kind.definition);
+        return folded;
+    }
+    for (char *c = folded; *c != '\0'; c++) *c = (char)tolower((unsigned char)*c);
+    return folded;
+}
+
+void cmd_describe(Shell *shell, const Args *args)
+{
+    if (args->n == 0) {
+        list_relations(shell, args, NULL);
+        return;
+    }
+    if (strpbrk(args->arg[0], "*?") != NULL) {
+        list_relations(shell, args, NULL);
+        return;
+    }
+    char *name = resolve(shell, args->arg[0]);
+    describe(shell, name, strchr(args->command, '+') != NULL);
+    free(name);
+}
+
+/* ---- CREATE statements --------------------------------------------------------------------- */
+
+static void add_name(Text *out, const char *name)
+{
+    bool plain = islower((unsigned char)name[0]) || name[0] == '_';
+    for (const char *c = name; *c != '\0'; c++)
+        plain &= islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_';
+    if (plain) {
+        text_str(out, name);
+        return;
+    }
+    text_char(out, '"');
+    for (; *name != '\0'; name++) {
+        if (*name == '"') text_char(out, '"');
+        text_char(out, *name);
+    }
+    text_char(out, '"');
+}
+
+static void schema_column(void *ctx, char **cells)
+{
+    Columns *columns = ctx;
+    text_str(&columns->schema, columns->n++ > 0 ? ",\n    " : "\n    ");
+    add_name(&columns->schema, cells[1]);
+    text_printf(&columns->schema, " %s", cells[2]);
+    if (cells[4][0] != '\0') text_printf(&columns->schema, " DEFAULT %s", cells[4]);
+    if (cells[3][0] == 'f') text_str(&columns->schema, " NOT NULL");
+}
+
+typedef struct Schema {
+    Shell *shell;
+    const char *pattern;
+    unsigned found;
+} Schema;
+
+static void schema_row(void *ctx, char **cells)
+{
+    Schema *schema = ctx;
+    Columns columns = {.n = 0};
+    if (!matches(schema->pattern, cells[0])) return;
+    schema->found++;
+    bool view = strcmp(cells[1], "view") == 0;
+    text_printf(&columns.schema, "CREATE %s ", view ? "VIEW" : "TABLE");
+    add_name(&columns.schema, cells[0]);
+    if (view) {
+        text_printf(&columns.schema, " AS %s;\n", cells[4]);
+    } else {
+        tcudb_result *result = shell_list(schema->shell, TCUDB_COLUMNS, cells[0]);
+        text_str(&columns.schema, " (");
+        each_row(result, schema_column, &columns);
+        tcudb_result_free(result);
+        text_str(&columns.schema, "\n);\n");
+    }
+    fputs(text_cstr(&columns.schema), schema->shell->out.file);
+    text_free(&columns.schema);
+}
+
+void cmd_schema(Shell *shell, const Args *args)
+{
+    Schema schema = {.shell = shell, .pattern = pattern_of(args)};
+    tcudb_result *result = shell_list(shell, TCUDB_TABLES, NULL);
+    if (result == NULL) return;
+    each_row(result, schema_row, &schema);
+    tcudb_result_free(result);
+    if (schema.found == 0 && schema.pattern != NULL)
+        shell_complain(shell, "Did not find any relation named \"%s\".", schema.pattern);
+}
+
+/* ---- the other listings -------------------------------------------------------------------- */
+
+typedef struct Listing {
+    Grid *grid;
+    const char *pattern;
+} Listing;
+
+static void listing_row(void *ctx, char **cells)
+{
+    const Listing *listing = ctx;
+    if (matches(listing->pattern, cells[0])) grid_add(listing->grid, (const char *const *)cells);
+}
+
+static void show_listing(Shell *shell, tcudb_listing what, const char *title, const char *const *names, unsigned n,
+                         const char *pattern)
+{
+    tcudb_result *result = shell_list(shell, what, NULL);
+    if (result == NULL) return;
+    Listing listing = {grid_new(shell, title, names, n), pattern};
+    each_row(result, listing_row, &listing);
+    tcudb_result_free(result);
+    grid_print(listing.grid);
+}
+
+void cmd_functions(Shell *shell, const Args *args)
+{
+    static const char *const names[] = {"Name", "Kind", "Usage"};
+    show_listing(shell, TCUDB_FUNCTIONS, "List of functions", names, 3, pattern_of(args));
+}
+
+void cmd_settings(Shell *shell, const Args *args)
+{
+    static const char *const names[] = {"Setting", "Value", "Meaning"};
+    show_listing(shell, TCUDB_SETTINGS, NULL, names, 3, pattern_of(args));
+}
+
+void cmd_memory(Shell *shell, const Args *args)
+{
+    static const char *const names[] = {"Memory", "Bytes"};
+    (void)args;
+    show_listing(shell, TCUDB_MEMORY, NULL, names, 2, NULL);
+}
+
+void cmd_databases(Shell *shell, const Args *args)
+{
+    static const char *const names[] = {"Name", "Path", "Access"};
+    char buffer[64];
+    (void)args;
+    const char *row[] = {shell_db_name(shell, buffer, sizeof buffer), shell->path == NULL ? "(in memory)" : shell->path,
+                         shell->db_options.read_only ? "read only" : "read and write"};
+    Grid *grid = grid_new(shell, "The open database", names, 3);
+    grid_add(grid, row);
+    grid_print(grid);
+}
+
+void cmd_conninfo(Shell *shell, const Args *args)
+{
+    (void)args;
+    if (shell->path == NULL)
+        fputs("You are connected to a database in memory.\n", shell->out.file);
+    else
+        fprintf(shell->out.file, "You are connected to database \"%s\".\n", shell->path);
+}

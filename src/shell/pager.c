@@ -1,0 +1,57 @@
+/*
+ * pager.c: long outputs through $TCUDB_PAGER, $PSQL_PAGER, $PAGER or less, when they do not fit the screen.
+ */
+#include "shell.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static struct winsize screen(void)
+{
+    struct winsize size = {0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) size = (struct winsize){0};
+    return size;
+}
+
+unsigned screen_width(void)
+{
+    unsigned width = screen().ws_col;
+    return width == 0 ? 80 : width;
+}
+
+unsigned screen_height(void)
+{
+    unsigned height = screen().ws_row;
+    return height == 0 ? 24 : height;
+}
+
+static const char *pager_command(void)
+{
+    static const char *const names[] = {"TCUDB_PAGER", "PSQL_PAGER", "PAGER"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *command = getenv(names[i]);
+        if (command != NULL) return command;
+    }
+    return "less";
+}
+
+FILE *pager_open(Shell *shell, size_t lines)
+{
+    FILE *to = shell->out.file;
+    if (!shell->tty_out || !shell->interactive || to != stdout || shell->look.pager == SWITCH_OFF) return to;
+    if (shell->look.pager == SWITCH_AUTO && lines < screen_height()) return to;
+    const char *command = pager_command();
+    if (command[0] == '\0') return to;
+    setenv("LESS", "FRSX", 0);
+    fflush(stdout);
+    FILE *pager = popen(command, "w");
+    return pager == NULL ? to : pager;
+}
+
+void pager_close(Shell *shell, FILE *pager)
+{
+    assert(pager != NULL);
+    if (pager != shell->out.file) pclose(pager);
+}
