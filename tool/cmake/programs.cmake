@@ -4,7 +4,6 @@ if(SHELL_SOURCES)
   add_executable(tcudb ${SHELL_SOURCES})
   target_include_directories(tcudb PRIVATE src/shell)
   target_link_libraries(tcudb PRIVATE tcudb_shared edit utf8proc Threads::Threads)
-  target_link_options(tcudb PRIVATE -Wl,--allow-shlib-undefined) # until every room has landed
   set_target_properties(tcudb PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}"
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endif()
