@@ -104,6 +104,15 @@ bool expr_not_null(Opt *opt, const Plan *a, const Plan *b, const Expr *e);
 uint64_t plan_max_rows(const Plan *plan);
 uint64_t plan_min_rows(const Plan *plan);
 
+/* keys.c: no two rows agree (=) on all the columns, proven. */
+bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols);
+/* Each row of the join's other side meets at most one row of this side. */
+bool plan_joins_once(Opt *opt, const Plan *join, uint32_t side);
+/* Adds the columns that those in the set determine, in the plan's rows. */
+tcudb_status plan_determined(Opt *opt, const Plan *plan, ColSet *set, Error *err) MUST_CHECK;
+/* Values of the type that are equal cannot be told apart. */
+bool equality_is_identity(Type type);
+
 /* COALESCE(e, value). */
 tcudb_status expr_null_as(Opt *opt, Expr *e, bool value, Expr **out, Error *err) MUST_CHECK;
 Expr *expr_bool(Opt *opt, bool value, Error *err) MUST_CHECK;

@@ -277,6 +277,10 @@ static tcudb_status pull_aggregate(Opt *opt, Pulled *p, const Plan *plan, Plan *
 /* DISTINCT as grouping by all its columns, then like any grouping. */
 static tcudb_status pull_distinct(Opt *opt, Pulled *p, const Plan *plan, Plan **out, bool *ok, Error *err)
 {
+    if (plan->distinct.non > 0) { /* which row is first is not a matter of conditions */
+        *ok = false;
+        return TCUDB_OK;
+    }
     Plan *agg = plan_new(opt->arena, PLAN_AGGREGATE, 1, plan->ncols, err);
     TRY_PTR(agg);
     agg->inputs[0] = plan->inputs[0];

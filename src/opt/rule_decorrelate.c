@@ -333,7 +333,7 @@ static const Plan *relevant(const Plan *apply)
     const Plan *plan = apply->inputs[1];
     if (!exists && apply->apply.kind != APPLY_ANY && apply->apply.kind != APPLY_ALL) return plan;
     for (;;) {
-        bool drop = plan->kind == PLAN_DISTINCT;
+        bool drop = plan->kind == PLAN_DISTINCT && (exists || plan->distinct.non == 0);
         if (plan->kind == PLAN_SORT) drop = plan->sort.limit == NULL && plan->sort.offset == NULL;
         if (plan->kind == PLAN_LIMIT) drop = exists && plan->limit.offset == NULL && positive_const(plan->limit.limit);
         if (plan->kind == PLAN_PROJECT) drop = exists;

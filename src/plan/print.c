@@ -83,6 +83,14 @@ static tcudb_status print_named(Printer *p, const char *title, const NamedExpr *
     return TCUDB_OK;
 }
 
+static tcudb_status print_key(Printer *p, const SortKey *key)
+{
+    TRY(print_expr(p, key->expr));
+    if (key->descending) TRY(buf_text(p->buf, " desc", p->err));
+    if (key->nulls_first == key->descending) return TCUDB_OK;
+    return buf_text(p->buf, key->nulls_first ? " nulls first" : " nulls last", p->err);
+}
+
 static tcudb_status print_agg_call(Printer *p, const AggCall *agg)
 {
     TRY(print_id(p, agg->col.id));
@@ -91,6 +99,10 @@ static tcudb_status print_agg_call(Printer *p, const AggCall *agg)
     for (uint32_t i = 0; i < agg->nargs; i++) {
         if (i > 0) TRY(buf_text(p->buf, ", ", p->err));
         TRY(print_expr(p, agg->args[i]));
+    }
+    for (uint32_t i = 0; i < agg->norder; i++) {
+        TRY(buf_text(p->buf, i == 0 ? " order by " : ", ", p->err));
+        TRY(print_key(p, &agg->order[i]));
     }
     TRY(buf_char(p->buf, ')', p->err));
     if (agg->filter == NULL) return TCUDB_OK;
@@ -223,14 +235,20 @@ static tcudb_status print_sort(Printer *p, const Plan *plan)
 {
     TRY(begin_list(p, " by "));
     for (uint32_t i = 0; i < plan->sort.nkeys; i++) {
-        const SortKey *key = &plan->sort.keys[i];
         TRY(next_item(p, ", "));
-        TRY(print_expr(p, key->expr));
-        if (key->descending) TRY(buf_text(p->buf, " desc", p->err));
-        if (key->nulls_first != key->descending)
-            TRY(buf_text(p->buf, key->nulls_first ? " nulls first" : " nulls last", p->err));
+        TRY(print_key(p, &plan->sort.keys[i]));
     }
     return print_limits(p, plan->sort.limit, plan->sort.offset);
+}
+
+static tcudb_status print_distinct(Printer *p, const Plan *plan)
+{
+    TRY(begin_list(p, " on "));
+    for (uint32_t i = 0; i < plan->distinct.non; i++) {
+        TRY(next_item(p, ", "));
+        TRY(print_id(p, plan->distinct.on[i]));
+    }
+    return TCUDB_OK;
 }
 
 static tcudb_status print_set_op(Printer *p, const Plan *plan)
@@ -259,6 +277,7 @@ static tcudb_status print_part(Printer *p, const Plan *plan)
     case PLAN_JOIN: return print_join(p, plan);
     case PLAN_APPLY: return print_apply(p, plan);
     case PLAN_AGGREGATE: return print_aggregate(p, plan);
+    case PLAN_DISTINCT: return print_distinct(p, plan);
     case PLAN_SORT: return print_sort(p, plan);
     case PLAN_CONTRACT: return print_contract(p, plan);
     case PLAN_LIMIT: return print_limits(p, plan->limit.limit, plan->limit.offset);

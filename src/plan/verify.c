@@ -216,6 +216,7 @@ static tcudb_status check_agg(Verifier *v)
         if ((agg->kind == AGG_COUNT_STAR) != (agg->nargs == 0)) return fault(v, "wrong number of arguments");
         for (uint32_t k = 0; k < agg->nargs; k++) TRY(check_expr(v, agg->args[k]));
         if (agg->filter != NULL) TRY(check_conds(v, &agg->filter, 1));
+        for (uint32_t k = 0; k < agg->norder; k++) TRY(check_expr(v, agg->order[k].expr));
         TRY(check_defined(v, plan->agg.ngroups + i, &agg->col, agg->col.type));
     }
     return TCUDB_OK;
@@ -303,6 +304,8 @@ static tcudb_status check_positional(Verifier *v, const Plan *source)
 
 static tcudb_status check_distinct(Verifier *v)
 {
+    for (uint32_t i = 0; i < v->node->distinct.non; i++)
+        if (plan_find_col(v->node, v->node->distinct.on[i]) == NULL) return fault(v, "ON names no output column");
     TRY(check_positional(v, v->node->inputs[0]));
     return check_subset(v, NULL, false);
 }
