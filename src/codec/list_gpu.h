@@ -1,0 +1,61 @@
+/*
+ * list_gpu.h: lists on a GPU: uploaded compressed, decoded there.
+ */
+#ifndef CODEC_LIST_GPU_H
+#define CODEC_LIST_GPU_H
+
+#include "codec/list_args.h"
+#include "codec/list_set.h"
+#include "device/device.h"
+
+/* Blocks by the kernel that decodes them. */
+typedef enum ListClass { LIST_CLASS_PFOR, LIST_CLASS_VSE, LIST_CLASS_VSE_WIDE, LIST_CLASSES } ListClass;
+
+typedef enum ListMode {
+    LIST_STORE,  /* stored values: the gaps of an ascending set */
+    LIST_ASCEND, /* values */
+    LIST_SUM,    /* per block the sum of the stored values, modulo 2^32; no output */
+    LIST_COUNT,  /* per block how many values are at most `limit`; no output */
+    LIST_SEED,   /* like LIST_STORE, by the source text's algorithms */
+    LIST_MODES
+} ListMode;
+
+/* A directory and an area being put together on the host. */
+typedef struct ListImage {
+    Buf dir, area;           /* entries; payloads */
+    Buf index[LIST_CLASSES]; /* block numbers of a class */
+    uint32_t image, bunches; /* largest payload of a VSEncoding block in bytes, most bunches */
+    uint32_t narrow_slots;   /* most bytes of slots in a PForDelta block of up to 16 bits */
+    bool exceptions;
+    uint32_t step;
+} ListImage;
+
+void list_image_init(ListImage *image, uint32_t step, Mem *mem);
+void list_image_free(ListImage *image);
+/* Adds a block (header and payload); span: sum of gap + step over it, or a bound of it. XX001 if damaged. */
+tcudb_status list_image_add(ListImage *image, const uint8_t *block, size_t size, uint32_t n, uint32_t base,
+                            uint64_t span, Error *err) MUST_CHECK;
+
+typedef struct ListGpu {
+    Device *dev;
+    DevicePtr dir, area, fault, index[LIST_CLASSES];
+    uint32_t blocks, in_class[LIST_CLASSES];
+    uint64_t area_bytes;
+    uint32_t image, bunches, step, narrow_slots;
+    bool exceptions;
+    DeviceKernel *kernel[LIST_CLASSES][LIST_MODES];
+} ListGpu;
+
+tcudb_status list_gpu_upload(Device *dev, const ListImage *image, ListGpu *out, Error *err) MUST_CHECK;
+/* All blocks of a set of 32-bit values; short lists become blocks too. first[i] (room for lists + 1) gets the number of
+ * list i's first block. */
+tcudb_status list_gpu_open(Device *dev, const ListSet *set, uint32_t *first, ListGpu *out, Error *err) MUST_CHECK;
+void list_gpu_close(ListGpu *gpu);
+/* Queues the decoding of blocks first..first+count-1: 1024 values a block to `out`, or a word a block to `result`.
+ * A part of the blocks only if all are of one class. */
+tcudb_status list_gpu_decode(ListGpu *gpu, ListMode mode, uint32_t first, uint32_t count, uint32_t limit, bool burst,
+                             DevicePtr out, DevicePtr result, Error *err) MUST_CHECK;
+/* Waits, and reports the first damaged block: XX001. */
+tcudb_status list_gpu_check(ListGpu *gpu, Error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * list.cuh: decoders of list blocks for the GPU: one warp a block of 1024 values, value-parallel.
+ *
+ * Map of threads to data: a lane owns values 128 g + 4 lane .. + 3 for g = 0..7, so that stores are 16 bytes
+ * and coalesced and a prefix sum needs eight warp scans (four, when a block spans less than 65536 and two
+ * scans share one word). Decoders hand a Sink two groups at a time: sink.pair(g, v), v[0..3] being the
+ * lane's values of group g, v[4..7] those of group g + 1. Sinks compose: Ascending<Store> turns gaps into
+ * values and stores them; Count, Sum and query kernels consume values without any output.
+ *
+ * Safety: the host has checked entries (list_gpu.c); what only the payload can tell is checked here, before
+ * it is used as an address. A bad block sets its fault byte; nothing traps.
+ */
+#include "codec/list_args.h"
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef unsigned short u16;
+typedef unsigned char u8;
+
+#define ALL 0xffffffffu
+#define DEVICE __device__ __forceinline__
+
+/* ---- words and bits ---- */
+
+DEVICE u32 shift_right(u32 low, u32 high, u32 s)
+{
+    return __funnelshift_r(low, high, s); /* s mod 32 */
+}
+DEVICE u32 ones(u32 width) /* width 0..32 */
+{
+    return ~__funnelshift_lc(0u, ALL, width);
+}
+DEVICE u32 mad(u32 a, u32 b, u32 c) /* on the FMA pipe: the ALU is what fused decoding runs out of */
+{
+    u32 d;
+    asm("mad.lo.u32 %0,%1,%2,%3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+}
+DEVICE u32 permute_bytes(u32 a, u32 selector)
+{
+    u32 d;
+    asm("prmt.b32 %0,%1,0,%2;" : "=r"(d) : "r"(a), "r"(selector));
+    return d;
+}
+DEVICE u32 shared_address(const void *p)
+{
+    return (u32)__cvta_generic_to_shared(p);
+}
+template <int OFFSET> DEVICE u32 shared_word(u32 address)
+{
+    u32 v;
+    asm volatile("ld.shared.u32 %0,[%1+%2];" : "=r"(v) : "r"(address), "n"(OFFSET));
+    return v;
+}
+DEVICE uint2 shared_pair(u32 address)
+{
+    uint2 v;
+    asm volatile("ld.shared.v2.u32 {%0,%1},[%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
+    return v;
+}
+DEVICE void store4(u32 *p, u32 a, u32 b, u32 c, u32 d)
+{
+    __stcs((uint4 *)p, make_uint4(a, b, c, d));
+}
+
+/* Inclusive sums over the warp; live[d] is 1 where the lane has a neighbour 2^d below. */
+struct Scan {
+    u32 live[5];
+    DEVICE void init(u32 lane)
+    {
+#pragma unroll
+        for (int d = 0; d < 5; d++) {
+            live[d] = lane >= (1u << d);
+            asm volatile("" : "+r"(live[d])); /* keep it in a register: an add becomes a multiply-add */
+        }
+    }
+    DEVICE u32 sum(u32 s) const
+    {
+#pragma unroll
+        for (int d = 0; d < 5; d++) s = mad(__shfl_up_sync(ALL, s, 1 << d), live[d], s);
+        return s;
+    }
+};
+
+/* ---- one block's entry ---- */
+
+struct Entry {
+    u32 place, base, low, high;
+    DEVICE u32 n() const { return (low & 1023) + 1; }
+    DEVICE u32 exc_width() const { return low >> 10 & 63; }
+    DEVICE u32 scheme() const { return low >> 16 & 7; }
+    DEVICE u32 width() const { return low >> 24; }
+    DEVICE u32 count() const { return high & 0xffff; }
+    DEVICE u32 words() const { return high >> 16; }
+    DEVICE bool span16() const { return low & LIST_SPAN16; }
+};
+DEVICE Entry load_entry(const ListArgs &a, u32 block)
+{
+    uint4 v = __ldg((const uint4 *)a.dir + block);
+    return {v.x, v.y, v.z, v.w};
+}
+
+/* ---- sinks ---- */
+
+struct Store {
+    u32 *out; /* the lane's first value */
+    u32 n, lane;
+    DEVICE void init(const ListArgs &a, u32 block, u32 lane_, const Entry &e)
+    {
+        lane = lane_;
+        n = e.n();
+        out = a.out + (size_t)block * 1024 + lane * 4;
+    }
+    DEVICE void four(int g, const u32 *v)
+    {
+        u32 *p = out + g * 128;
+        if (n == 1024) {
+            store4(p, v[0], v[1], v[2], v[3]);
+        } else {
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                if (g * 128 + lane * 4 + t < n) p[t] = v[t];
+        }
+    }
+    DEVICE void pair(int g, const u32 *v)
+    {
+        four(g, v);
+        four(g + 1, v + 4);
+    }
+    DEVICE void finish(const ListArgs &, u32) {}
+};
+
+/* Folds to one word a block: OP adds a lane's four values to acc. */
+template <class OP> struct Fold {
+    u32 acc, n, lane, limit;
+    DEVICE void init(const ListArgs &a, u32, u32 lane_, const Entry &e)
+    {
+        lane = lane_;
+        n = e.n();
+        acc = 0;
+        limit = a.limit;
+    }
+    DEVICE void four(int g, const u32 *v)
+    {
+        if (n == 1024) {
+            acc += OP::of(v[0], limit) + OP::of(v[1], limit);
+            acc += OP::of(v[2], limit) + OP::of(v[3], limit);
+        } else {
+#pragma unroll
+            for (int t = 0; t < 4; t++)
+                if (g * 128 + lane * 4 + t < n) acc += OP::of(v[t], limit);
+        }
+    }
+    DEVICE void pair(int g, const u32 *v)
+    {
+        four(g, v);
+        four(g + 1, v + 4);
+    }
+    DEVICE void finish(const ListArgs &a, u32 block)
+    {
+        u32 s = __reduce_add_sync(ALL, acc);
+        if (lane == 0) a.result[block] = s;
+    }
+};
+struct OpSum {
+    static DEVICE u32 of(u32 v, u32) { return v; }
+};
+struct OpAtMost { /* values at most `limit` */
+    static DEVICE u32 of(u32 v, u32 limit) { return v <= limit; }
+};
+
+/* Gaps to values: v[i] = base + sum of gap + step. PACK: two groups' sums share one scan. */
+template <class SINK, bool PACK> struct Ascending {
+    SINK &sink;
+    Scan scan;
+    u32 carry, step;
+    DEVICE Ascending(SINK &s, u32 lane, const Entry &e, u32 step_) : sink(s)
+    {
+        scan.init(lane);
+        carry = e.base;
+        step = step_;
+    }
+    DEVICE void four(int g, const u32 *v)
+    {
+        u32 total = v[0] + v[1] + v[2];
+        total = mad(step, 4, total + v[3]);
+        u32 s = scan.sum(total), before = carry + s - total, w[4];
+        carry += __shfl_sync(ALL, s, 31);
+        w[0] = before + v[0] + step;
+#pragma unroll
+        for (int t = 1; t < 4; t++) w[t] = w[t - 1] + v[t] + step;
+        sink.four(g, w);
+    }
+    DEVICE void pair(int g, const u32 *v)
+    {
+        if (!PACK) {
+            four(g, v);
+            four(g + 1, v + 4);
+            return;
+        }
+        u32 first = v[0] + v[1] + v[2], second = v[4] + v[5] + v[6], w[8];
+        first = mad(step, 4, first + v[3]);
+        second = mad(step, 4, second + v[7]);
+        u32 both = mad(second, 65536u, first), s = scan.sum(both), all = __shfl_sync(ALL, s, 31), x = s - both;
+        w[0] = carry + (x & 0xffff) + v[0] + step;
+        w[4] = carry + (all & 0xffff) + (x >> 16) + v[4] + step;
+        carry += (all & 0xffff) + (all >> 16);
+#pragma unroll
+        for (int t = 1; t < 4; t++) {
+            w[t] = w[t - 1] + v[t] + step;
+            w[t + 4] = w[t + 3] + v[t + 4] + step;
+        }
+        sink.pair(g, w);
+    }
+};
+template <class SINK> struct Plain {
+    SINK &sink;
+    DEVICE Plain(SINK &s, u32, const Entry &, u32) : sink(s) {}
+    DEVICE void pair(int g, const u32 *v) { sink.pair(g, v); }
+};
+
+DEVICE void report(const ListArgs &a, u32 block, u32 lane, u32 code)
+{
+    if (lane == 0) a.fault[block] = (u8)code;
+}
+
+/* The block of this warp, or none. */
+DEVICE bool my_block(const ListArgs &a, u32 *block)
+{
+    u32 k = blockIdx.x * LIST_WARPS + (threadIdx.x >> 5);
+    if (k >= a.count) return false;
+    *block = a.index ? __ldg(a.index + k) : a.first + k;
+    return true;
+}
+
+/* Burst reads: the first CTAs of a segment of 2^burst CTAs prefetch the next segment's payload (about 2 MB)
+ * into L2, so that the memory turns less often between reading and writing. Only for consecutive blocks. */
+DEVICE void prefetch_segment(const ListArgs &a)
+{
+    u32 cta = blockIdx.x, in = cta & ((1u << a.burst) - 1);
+    if (!a.burst || in >= LIST_BURST_CTAS || threadIdx.x >= 32) return;
+    u32 next = ((cta >> a.burst) + 1 << a.burst) * LIST_WARPS;
+    if (next >= a.count) return;
+    u32 stop = min(next + (LIST_WARPS << a.burst), a.count - 1);
+    u32 from = __ldg((const u32 *)a.dir + 4 * (size_t)(a.first + next));
+    u32 bytes = (__ldg((const u32 *)a.dir + 4 * (size_t)(a.first + stop)) - from) * 16;
+    u32 part = (bytes / (32 * LIST_BURST_CTAS) + 15) & ~15u, at = (in * 32 + threadIdx.x) * part;
+    if (at + part > bytes) return;
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0],%1;" ::"l"((const u8 *)a.area + (size_t)from * 16 + at), "r"(part)
+                 : "memory");
+}
+
+/* ---- bulk copies into shared memory, completion on an mbarrier ---- */
+
+DEVICE void barrier_init(u32 barrier)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0],1;" ::"r"(barrier) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster; fence.proxy.async.shared::cta;" ::: "memory");
+}
+DEVICE void bulk_copy(u32 to, const void *from, u32 bytes, u32 barrier)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _,[%0],%1;" ::"r"(barrier), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0],[%1],%2,[%3];" ::"r"(to),
+                 "l"(from), "r"(bytes), "r"(barrier)
+                 : "memory");
+}
+DEVICE void barrier_wait(u32 barrier)
+{
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],0; @!p bra W;}" ::"r"(barrier)
+                 : "memory");
+}

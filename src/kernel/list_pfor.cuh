@@ -1,0 +1,365 @@
+/*
+ * list_pfor.cuh: PForDelta (and raw and constant) blocks.
+ *
+ * A lane's four values of group g are 4 * width consecutive bits from bit (128 g + 4 lane) * width on. Their
+ * words are loaded for all groups (widths above 16: half of them) before the first is used, so that about a
+ * kilobyte a warp is in flight; the words of a lane are cut by funnel shifts whose counts are the same for
+ * the whole warp. WORDS = words that four slots can touch: 2, 3, 4, 5 up to 8, 16, 24, 32 bits.
+ *
+ * Exceptions: entries are loaded right after the slots' loads are issued, scattered into a zeroed array of
+ * 1024 words in shared memory and OR-ed in, 16 bytes a lane and group. The array (4 KB a warp) is only there when
+ * the launch has exceptions.
+ */
+#include "kernel/list.cuh"
+
+struct Exceptions {
+    u32 *high;           /* shared: high part of every value */
+    const u32 *stream;
+    u32 count, width, entry, mask, lane, n;
+    u32 low_word[4], high_word[4]; /* the first four rounds, in flight */
+
+    DEVICE void init(u32 *shared, const u32 *payload, const Entry &e, u32 lane_)
+    {
+        lane = lane_;
+        n = e.n();
+        high = shared;
+        count = e.count();
+        width = e.width();
+        entry = 10 + e.exc_width();
+        mask = ones(e.exc_width());
+        stream = payload + (n * width + 31) / 32;
+    }
+    DEVICE void load()
+    {
+#pragma unroll
+        for (int r = 0; r < 4; r++) {
+            u32 i = r * 32 + lane;
+            if (i < count) {
+                const u32 *p = stream + (i * entry >> 5);
+                low_word[r] = __ldg(p);
+                high_word[r] = __ldg(p + 1);
+            }
+        }
+#pragma unroll
+        for (int g = 0; g < 8; g++) *(uint4 *)(high + g * 128 + lane * 4) = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+    }
+    /* Places one round's entries; before: the last position of the round before. */
+    template <bool ROW> DEVICE bool place(u32 i, u32 low, u32 up, u32 *before)
+    {
+        u32 x = shift_right(low, up, i * entry), position = x & 1023, left = __shfl_up_sync(ALL, position, 1);
+        bool live = i < count, bad = live && (position >= n || (int)position <= (int)(lane ? left : *before));
+        u32 part = x >> 10 & mask;
+        if (entry > 32 && live) { /* an entry over two words and more */
+            const u32 *p = stream + (i * entry + 10 >> 5);
+            part = shift_right(__ldg(p), __ldg(p + 1), i * entry + 10) & mask;
+        }
+        if (live) high[ROW ? position ^ (position >> 3 & 0x1c) : position] = part << width;
+        *before = __shfl_sync(ALL, position, 31);
+        return bad;
+    }
+    /* True: positions are damaged. ROW: laid out for lanes that own 32 consecutive values (list_pfor_fused). */
+    template <bool ROW> DEVICE bool scatter()
+    {
+        u32 before = ALL;
+        bool bad = false;
+#pragma unroll
+        for (int r = 0; r < 4; r++)
+            if (r * 32 < count) bad |= place<ROW>(r * 32 + lane, low_word[r], high_word[r], &before);
+        for (u32 r = 128; r < count; r += 32) {
+            const u32 *p = stream + ((r + lane) * entry >> 5);
+            u32 low = r + lane < count ? __ldg(p) : 0, up = r + lane < count ? __ldg(p + 1) : 0;
+            bad |= place<ROW>(r + lane, low, up, &before);
+        }
+        return __any_sync(ALL, bad);
+    }
+    DEVICE void merge(int g, u32 *v)
+    {
+        uint4 h = *(const uint4 *)(high + g * 128 + lane * 4);
+        v[0] |= h.x;
+        v[1] |= h.y;
+        v[2] |= h.z;
+        v[3] |= h.w;
+    }
+};
+
+/* Four slots from the words they lie in. */
+template <int WORDS> DEVICE void cut4(const u32 *w, u32 bit, u32 b, u32 mask, u32 *v)
+{
+    u32 x = shift_right(w[0], w[1], bit);
+    v[0] = x & mask;
+    if (WORDS == 2) {
+#pragma unroll
+        for (int t = 1; t < 4; t++) v[t] = x >> (t * b) & mask;
+    } else if (WORDS == 3) {
+        u64 y = (u64)shift_right(w[1], w[2], bit) << 32 | x;
+#pragma unroll
+        for (int t = 1; t < 4; t++) v[t] = (u32)(y >> (t * b)) & mask;
+    } else { /* b is 17..32 */
+        u32 y = shift_right(w[1], w[2], bit), z = shift_right(w[2], w[3], bit);
+        u32 u = WORDS == 5 ? shift_right(w[3], w[WORDS - 1], bit) : w[3] >> (bit & 31);
+        v[1] = __funnelshift_rc(x, y, b) & mask;
+        v[2] = __funnelshift_rc(y, z, 2 * b - 32) & mask;
+        v[3] = (3 * b >= 64 ? __funnelshift_rc(z, u, 3 * b - 64) : __funnelshift_rc(y, z, 3 * b - 32)) & mask;
+    }
+}
+
+template <int WORDS, bool EXC, class OUT> DEVICE bool pfor_groups(OUT &out, const u32 *payload, u32 b, u32 plus,
+                                                                  Exceptions &e, u32 lane)
+{
+    constexpr int AHEAD = WORDS <= 3 ? 8 : 4; /* groups loaded at once */
+    const u32 bit = 4 * lane * b, mask = ones(b), *p = payload + (bit >> 5);
+#pragma unroll
+    for (int from = 0; from < 8; from += AHEAD) {
+        u32 w[AHEAD][WORDS];
+#pragma unroll
+        for (int g = 0; g < AHEAD; g++)
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) w[g][i] = __ldg(p + (from + g) * 4 * b + i);
+        if (EXC && from == 0) {
+            e.load();
+            if (e.scatter<false>()) return false;
+        }
+#pragma unroll
+        for (int g = 0; g < AHEAD; g += 2) {
+            u32 v[8];
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                cut4<WORDS>(w[g + j], bit, b, mask, v + 4 * j);
+                if (EXC) e.merge(from + g + j, v + 4 * j);
+                if (WORDS == 2)
+#pragma unroll
+                    for (int t = 0; t < 4; t++) v[4 * j + t] |= plus;
+            }
+            out.pair(from + g, v);
+        }
+    }
+    return true;
+}
+
+/* Raw blocks are slots of 32 bits; constant ones slots of 0 bits with `plus` OR-ed in. */
+template <bool EXC, class OUT> DEVICE bool pfor_block(OUT &out, const u32 *payload, const Entry &entry, u32 *shared, u32 lane)
+{
+    Exceptions e;
+    u32 b = entry.scheme() == 0 ? 32 : entry.width(), plus = entry.scheme() == 1 ? __ldg(payload) : 0;
+    if (EXC) e.init(shared, payload, entry, lane);
+    if (b <= 8) return pfor_groups<2, EXC>(out, payload, b, plus, e, lane);
+    if (b <= 16) return pfor_groups<3, EXC>(out, payload, b, plus, e, lane);
+    if (b <= 24) return pfor_groups<4, EXC>(out, payload, b, plus, e, lane);
+    return pfor_groups<5, EXC>(out, payload, b, plus, e, lane);
+}
+
+/* Decodes the block into the sink; GAPS: the sink gets values, not gaps. `shared`: 4 KB a warp, 16-byte aligned, or
+ * null where no block has exceptions. */
+template <bool GAPS, class SINK> DEVICE void pfor_decode(const ListArgs &a, u32 block, u32 lane, u32 *shared, SINK &sink)
+{
+    Entry e = load_entry(a, block);
+    const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
+    sink.init(a, block, lane, e);
+    bool good;
+    if (GAPS && e.span16()) {
+        Ascending<SINK, true> out(sink, lane, e, a.step);
+        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
+    } else if (GAPS) {
+        Ascending<SINK, false> out(sink, lane, e, a.step);
+        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
+    } else {
+        Plain<SINK> out(sink, lane, e, a.step);
+        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
+    }
+    if (good)
+        sink.finish(a, block);
+    else
+        report(a, block, lane, 4);
+}
+
+#define PFOR_KERNEL(name, GAPS, SINK, CTAS)                                                                            \
+    extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, CTAS) name(const ListArgs a)                         \
+    {                                                                                                                  \
+        extern __shared__ __align__(16) u32 shared[];                                                                  \
+        u32 block, lane = threadIdx.x & 31;                                                                            \
+        prefetch_segment(a);                                                                                           \
+        if (!my_block(a, &block)) return;                                                                              \
+        SINK sink;                                                                                                     \
+        pfor_decode<GAPS>(a, block, lane, shared + (threadIdx.x >> 5) * 1024, sink);                                   \
+    }
+
+PFOR_KERNEL(list_pfor_store, false, Store, 4)
+PFOR_KERNEL(list_pfor_ascend, true, Store, 4)
+PFOR_KERNEL(list_pfor_sum_v1, false, Fold<OpSum>, 4)
+PFOR_KERNEL(list_pfor_count_v1, true, Fold<OpAtMost>, 4)
+
+/* ---- fused: a lane owns a bunch ---- */
+
+/* Without output nothing needs coalescing, and a lane can own bunch number `lane`: 32 consecutive values, which are
+ * exactly B words. The width becomes a constant of the code (a switch once a block), so that a value is one shift
+ * and one logic operation; d-gaps need one warp scan a block instead of four or eight. The slots come to shared
+ * memory by one bulk copy; a lane reads its B words 16, 8 or 4 bytes at a time. The exceptions' array is read in
+ * rows of 32 words, rotated so that eight lanes meet eight banks.
+ *
+ * Consumers are called value by value: take(v). */
+
+template <int B> DEVICE void load_bunch(const u32 *slots, u32 lane, u32 *w)
+{
+    const u32 *p = slots + lane * B;
+    if (B % 4 == 0) {
+#pragma unroll
+        for (int i = 0; i < B; i += 4) {
+            uint4 x = *(const uint4 *)(p + i);
+            w[i] = x.x, w[i + 1] = x.y, w[i + 2] = x.z, w[i + 3] = x.w;
+        }
+    } else if (B % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < B; i += 2) {
+            uint2 x = *(const uint2 *)(p + i);
+            w[i] = x.x, w[i + 1] = x.y;
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < B; i++) w[i] = p[i];
+    }
+}
+
+template <int B> DEVICE u32 slot_of(const u32 *w, int j)
+{
+    const int bit = j * B, i = bit >> 5, s = bit & 31;
+    if (B == 0) return 0;
+    u32 x = s + B <= 32 ? w[i] >> s : __funnelshift_r(w[i], w[i + (s + B > 32)], s);
+    return s + B == 32 ? x : x & (u32)((1ull << B) - 1);
+}
+
+/* FOLD::of(v, limit) is summed over the block's values, or gaps. */
+template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u32 *slots, const u32 *high, u32 lane, u32 n,
+                                                                        u32 plus, u32 base, u32 step, u32 limit, const Scan &scan)
+{
+    u32 w[B == 0 ? 1 : B], s[32], acc = 0, at = 0;
+    load_bunch<B>(slots, lane, w);
+#pragma unroll
+    for (int q = 0; q < 8; q++) {
+        uint4 h = make_uint4(plus, plus, plus, plus);
+        if (EXC) h = *(const uint4 *)(high + lane * 32 + ((q ^ (lane & 7)) << 2));
+        const u32 part[4] = {h.x, h.y, h.z, h.w};
+#pragma unroll
+        for (int t = 0; t < 4; t++) {
+            u32 v = slot_of<B>(w, 4 * q + t) | part[t];
+            s[4 * q + t] = GAPS ? (at += v + step) : v;
+        }
+    }
+    u32 before = 0;
+    if (GAPS) before = base + scan.sum(at) - at;
+    if (n == 1024) {
+#pragma unroll
+        for (int j = 0; j < 32; j++) acc += FOLD::of(GAPS ? s[j] + before : s[j], limit);
+    } else {
+#pragma unroll
+        for (int j = 0; j < 32; j++)
+            if (lane * 32 + j < n) acc += FOLD::of(GAPS ? s[j] + before : s[j], limit);
+    }
+    return acc;
+}
+
+template <bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_block(const Entry &e, const u32 *slots, const u32 *high, u32 lane,
+                                                                 u32 plus, const ListArgs &a, const Scan &scan)
+{
+#define WIDTH_CASE(B)                                                                                                  \
+    case B:                                                                                                            \
+        return fold_bunch<B, EXC, GAPS, FOLD>(slots, high, lane, e.n(), plus, e.base, a.step, a.limit, scan);
+    switch (e.width()) {
+        WIDTH_CASE(0)
+        WIDTH_CASE(1)
+        WIDTH_CASE(2)
+        WIDTH_CASE(3)
+        WIDTH_CASE(4)
+        WIDTH_CASE(5)
+        WIDTH_CASE(6)
+        WIDTH_CASE(7)
+        WIDTH_CASE(8)
+        WIDTH_CASE(9)
+        WIDTH_CASE(10)
+        WIDTH_CASE(11)
+        WIDTH_CASE(12)
+        WIDTH_CASE(13)
+        WIDTH_CASE(14)
+        WIDTH_CASE(15)
+        WIDTH_CASE(16)
+    }
+#undef WIDTH_CASE
+    return 0;
+}
+
+/* a.image: bytes a warp for the slots. Blocks wider than 16 bits go the other way (list_pfor_*_v1), by their value
+ * of four at a time. Exceptions' array: behind the slots, 4 KB a warp, if a.pool is not 0. */
+template <bool GAPS, class OP> DEVICE void pfor_fold(const ListArgs &a, u8 *shared)
+{
+    __shared__ __align__(8) u64 barriers[LIST_WARPS];
+    u32 block = 0, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (!my_block(a, &block)) return;
+    Entry e = load_entry(a, block);
+    const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
+    u32 *slots = (u32 *)(shared + warp * a.image), *high = (u32 *)(shared + LIST_WARPS * a.image + warp * a.pool);
+    if (e.width() > 16 || e.scheme() == 0) {
+        Fold<OP> sink;
+        pfor_decode<GAPS>(a, block, lane, high, sink);
+        return;
+    }
+    u32 barrier = shared_address(barriers + warp), plus = 0, acc;
+    if (lane == 0) barrier_init(barrier);
+    if (e.width() > 0) {
+        if (lane == 0) bulk_copy(shared_address(slots), payload, e.width() * 128, barrier);
+        __syncwarp();
+    } else if (e.scheme() == 1) {
+        plus = __ldg(payload);
+    }
+    Scan scan;
+    if (GAPS) scan.init(lane);
+    if (e.count()) {
+        Exceptions x;
+        x.init(high, payload, e, lane);
+        x.load();
+        if (x.scatter<true>()) {
+            if (e.width() > 0) barrier_wait(barrier); /* the copy must not outlive the CTA */
+            return report(a, block, lane, 4);
+        }
+        __syncwarp();
+        if (e.width() > 0) barrier_wait(barrier);
+        acc = fold_block<true, GAPS, OP>(e, slots, high, lane, plus, a, scan);
+    } else {
+        if (e.width() > 0) barrier_wait(barrier);
+        acc = fold_block<false, GAPS, OP>(e, slots, high, lane, plus, a, scan);
+    }
+    acc = __reduce_add_sync(ALL, acc);
+    if (lane == 0) a.result[block] = acc;
+}
+
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_pfor_sum(const ListArgs a)
+{
+    extern __shared__ __align__(16) u8 shared_bytes[];
+    pfor_fold<false, OpSum>(a, shared_bytes);
+}
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_pfor_count(const ListArgs a)
+{
+    extern __shared__ __align__(16) u8 shared_bytes[];
+    pfor_fold<true, OpAtMost>(a, shared_bytes);
+}
+
+/* The seed's P4D: Algorithm 10 with n_i = 32 for all bunches: bunch after bunch, a lane a codeword, then the
+ * exceptions in one pass over the output. Kept to be measured against. */
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32) list_pfor_seed(const ListArgs a)
+{
+    u32 block, lane = threadIdx.x & 31;
+    if (!my_block(a, &block)) return;
+    Entry e = load_entry(a, block);
+    const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
+    u32 b = e.width(), n = e.n(), *out = a.out + (size_t)block * 1024;
+    for (u32 bunch = 0; bunch < 32; bunch++) {
+        u32 c = bunch * 32 + lane, bit = c * b;
+        if (c < n) out[c] = shift_right(__ldg(payload + (bit >> 5)), __ldg(payload + (bit >> 5) + 1), bit) & ones(b);
+    }
+    __syncwarp();
+    const u32 *stream = payload + (n * b + 31) / 32;
+    for (u32 i = lane; i < e.count(); i += 32) {
+        u32 bit = i * (10 + e.exc_width());
+        u32 x = shift_right(__ldg(stream + (bit >> 5)), __ldg(stream + (bit >> 5) + 1), bit), at = x & 1023;
+        if (at < n) out[at] |= (x >> 10 & ones(e.exc_width())) << b;
+    }
+}
