@@ -27,10 +27,10 @@ typedef struct ExecEnv {
 
 /* What ran, for the timing line, EXPLAIN ANALYZE and the C API. */
 typedef struct ExecReport {
-    const char *engine;  /* "cpu", "gpu", "tcu" */
-    char why[256];       /* why this engine, or why not the one asked for */
+    const char *engine; /* "cpu", "gpu", "tcu" */
+    char why[256];      /* why this engine, or why not the one asked for */
     bool exact;
-    uint64_t rows;       /* returned, or changed by INSERT, UPDATE, DELETE */
+    uint64_t rows; /* returned, or changed by INSERT, UPDATE, DELETE */
     double seconds;
     size_t peak_bytes;
 } ExecReport;
@@ -43,8 +43,8 @@ typedef struct PhysPlan PhysPlan;
 
 /* The physical plan; lives in the arena; read-only afterwards and reusable by one execution at a time. */
 tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysPlan **out, Error *err) MUST_CHECK;
-tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, void *ctx, ExecReport *report, Error *err)
-    MUST_CHECK;
+tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, void *ctx, ExecReport *report,
+                      Error *err) MUST_CHECK;
 /* EXPLAIN's tree; after a run with analyze: rows, batches, time and bytes of each operator too. */
 tcudb_status phys_print(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;
 tcudb_status phys_print_json(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;

@@ -10,6 +10,31 @@
 #include <math.h>
 #include <stdio.h>
 
+/* for (each row): to = f(a, b) by STEP, which may return. */
+#define EACH_BINARY(A, B, R, ...)                                                                                      \
+    const A *a = args[0].data;                                                                                         \
+    const B *b = args[1].data;                                                                                         \
+    R *to = out->data;                                                                                                 \
+    uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                               \
+    EACH_ROW(i, row)                                                                                                   \
+    {                                                                                                                  \
+        const A x = a[row * sa];                                                                                       \
+        const B y = b[row * sb];                                                                                       \
+        __VA_ARGS__;                                                                                                   \
+    }                                                                                                                  \
+    return TCUDB_OK
+
+#define EACH_UNARY(A, R, ...)                                                                                          \
+    const A *a = args[0].data;                                                                                         \
+    R *to = out->data;                                                                                                 \
+    uint32_t sa = STRIDE(args[0]);                                                                                     \
+    EACH_ROW(i, row)                                                                                                   \
+    {                                                                                                                  \
+        const A x = a[row * sa];                                                                                       \
+        __VA_ARGS__;                                                                                                   \
+    }                                                                                                                  \
+    return TCUDB_OK
+
 static tcudb_status shift_date(int32_t d, int64_t days, int32_t *out, Error *err)
 {
     int64_t r = d + days;
@@ -22,30 +47,26 @@ static tcudb_status shift_date(int32_t d, int64_t days, int32_t *out, Error *err
 
 KERNEL(date_add_int4)
 {
-    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(x, y, &to[row], err)));
 }
 
 KERNEL(int4_add_date)
 {
-    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(y, x, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(y, x, &to[row], err)));
 }
 
 KERNEL(date_sub_int4)
 {
-    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(x, -(int64_t)y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(x, -(int64_t)y, &to[row], err)));
 }
 
 KERNEL(date_sub_date)
 {
-    BINARY_ROWS(int32_t, int32_t, int32_t, {
+    EACH_BINARY(int32_t, int32_t, int32_t, {
         if (!date_finite(x) || !date_finite(y))
             return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "cannot subtract infinite dates");
-        r = x - y; /* the range of dates is below 2^31 */
+        to[row] = x - y; /* the range of dates is below 2^31 */
     });
-    return TCUDB_OK;
 }
 
 static tcudb_status date_shift_interval(int32_t d, Interval iv, int sign, int64_t *out, Error *err)
@@ -57,38 +78,32 @@ static tcudb_status date_shift_interval(int32_t d, Interval iv, int sign, int64_
 
 KERNEL(date_add_interval)
 {
-    BINARY_ROWS(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, 1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, 1, &to[row], err)));
 }
 
 KERNEL(interval_add_date)
 {
-    BINARY_ROWS(Interval, int32_t, int64_t, TRY(date_shift_interval(y, x, 1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, int32_t, int64_t, TRY(date_shift_interval(y, x, 1, &to[row], err)));
 }
 
 KERNEL(date_sub_interval)
 {
-    BINARY_ROWS(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, -1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, -1, &to[row], err)));
 }
 
 KERNEL(timestamp_add_interval)
 {
-    BINARY_ROWS(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, 1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, 1, &to[row], err)));
 }
 
 KERNEL(interval_add_timestamp)
 {
-    BINARY_ROWS(Interval, int64_t, int64_t, TRY(timestamp_add(y, x, 1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, int64_t, int64_t, TRY(timestamp_add(y, x, 1, &to[row], err)));
 }
 
 KERNEL(timestamp_sub_interval)
 {
-    BINARY_ROWS(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, -1, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, -1, &to[row], err)));
 }
 
 static tcudb_status infinite_difference(Error *err)
@@ -98,19 +113,17 @@ static tcudb_status infinite_difference(Error *err)
 
 KERNEL(timestamp_sub_timestamp)
 {
-    BINARY_ROWS(int64_t, int64_t, Interval, {
+    EACH_BINARY(int64_t, int64_t, Interval, {
         if (!timestamp_finite(x) || !timestamp_finite(y)) return infinite_difference(err);
         int64_t d;
         if (__builtin_sub_overflow(x, y, &d)) return interval_range_error(err);
-        r = (Interval){.micros = d % USECS_PER_DAY, .days = (int32_t)(d / USECS_PER_DAY)};
+        to[row] = (Interval){.micros = d % USECS_PER_DAY, .days = (int32_t)(d / USECS_PER_DAY)};
     });
-    return TCUDB_OK;
 }
 
 KERNEL(interval_plus)
 {
-    BINARY_ROWS(Interval, Interval, Interval, TRY(interval_add(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, Interval, Interval, TRY(interval_add(x, y, &to[row], err)));
 }
 
 static tcudb_status interval_subtract(Interval a, Interval b, Interval *out, Error *err)
@@ -123,14 +136,12 @@ static tcudb_status interval_subtract(Interval a, Interval b, Interval *out, Err
 
 KERNEL(interval_minus)
 {
-    BINARY_ROWS(Interval, Interval, Interval, TRY(interval_subtract(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, Interval, Interval, TRY(interval_subtract(x, y, &to[row], err)));
 }
 
 KERNEL(interval_neg)
 {
-    UNARY_ROWS(Interval, Interval, TRY(interval_negate(x, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(Interval, Interval, TRY(interval_negate(x, &to[row], err)));
 }
 
 static double to_micro(double v)
@@ -178,27 +189,23 @@ static tcudb_status divided(Interval v, double f, Interval *out, Error *err)
 
 KERNEL(interval_times_float8)
 {
-    BINARY_ROWS(Interval, double, Interval, TRY(times(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, double, Interval, TRY(times(x, y, &to[row], err)));
 }
 
 KERNEL(float8_times_interval)
 {
-    BINARY_ROWS(double, Interval, Interval, TRY(times(y, x, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(double, Interval, Interval, TRY(times(y, x, &to[row], err)));
 }
 
 KERNEL(interval_div_float8)
 {
-    BINARY_ROWS(Interval, double, Interval, TRY(divided(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(Interval, double, Interval, TRY(divided(x, y, &to[row], err)));
 }
 
 #define INTERVAL_COMPARE(name, op)                                                                                     \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
-        BINARY_ROWS(Interval, Interval, uint8_t, r = interval_compare(x, y) op 0);                                     \
-        return TCUDB_OK;                                                                                               \
+        EACH_BINARY(Interval, Interval, uint8_t, to[row] = interval_compare(x, y) op 0);                               \
     }
 
 INTERVAL_COMPARE(interval_eq, ==)
@@ -259,20 +266,17 @@ static tcudb_status justify(Interval v, bool hours, bool days, Interval *out, Er
 
 KERNEL(interval_justify_hours)
 {
-    UNARY_ROWS(Interval, Interval, TRY(justify(x, true, false, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(Interval, Interval, TRY(justify(x, true, false, &to[row], err)));
 }
 
 KERNEL(interval_justify_days)
 {
-    UNARY_ROWS(Interval, Interval, TRY(justify(x, false, true, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(Interval, Interval, TRY(justify(x, false, true, &to[row], err)));
 }
 
 KERNEL(interval_justify)
 {
-    UNARY_ROWS(Interval, Interval, TRY(justify(x, true, true, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(Interval, Interval, TRY(justify(x, true, true, &to[row], err)));
 }
 
 /* ---- age ------------------------------------------------------------------------------------ */
@@ -308,8 +312,7 @@ static tcudb_status age_between(int64_t x, int64_t y, Interval *out, Error *err)
 
 KERNEL(timestamp_age)
 {
-    BINARY_ROWS(int64_t, int64_t, Interval, TRY(age_between(x, y, &r, err)));
-    return TCUDB_OK;
+    EACH_BINARY(int64_t, int64_t, Interval, TRY(age_between(x, y, &to[row], err)));
 }
 
 static int64_t today(const EvalCtx *ctx)
@@ -320,8 +323,7 @@ static int64_t today(const EvalCtx *ctx)
 
 KERNEL(timestamp_age_today)
 {
-    UNARY_ROWS(int64_t, Interval, TRY(age_between(today(ctx), x, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(int64_t, Interval, TRY(age_between(today(ctx), x, &to[row], err)));
 }
 
 /* ---- clocks, casts, construction -------------------------------------------------------------- */
@@ -343,41 +345,36 @@ KERNEL(clock_date)
 
 KERNEL(date_to_timestamp)
 {
-    UNARY_ROWS(int32_t, int64_t, TRY(timestamp_from_date(x, &r, err)));
-    return TCUDB_OK;
+    EACH_UNARY(int32_t, int64_t, TRY(timestamp_from_date(x, &to[row], err)));
 }
 
 KERNEL(timestamp_to_date)
 {
-    UNARY_ROWS(int64_t, int32_t, {
+    EACH_UNARY(int64_t, int32_t, {
         int64_t rest;
         if (timestamp_finite(x))
-            r = timestamp_day(x, &rest);
+            to[row] = timestamp_day(x, &rest);
         else
-            r = x == TIME_INFINITY ? DATE_INFINITY : DATE_MINUS_INFINITY;
+            to[row] = x == TIME_INFINITY ? DATE_INFINITY : DATE_MINUS_INFINITY;
     });
-    return TCUDB_OK;
 }
 
 KERNEL(timestamp_finite_test)
 {
-    UNARY_ROWS(int64_t, uint8_t, r = timestamp_finite(x));
-    return TCUDB_OK;
+    EACH_UNARY(int64_t, uint8_t, to[row] = timestamp_finite(x));
 }
 
 KERNEL(date_finite_test)
 {
-    UNARY_ROWS(int32_t, uint8_t, r = date_finite(x));
-    return TCUDB_OK;
+    EACH_UNARY(int32_t, uint8_t, to[row] = date_finite(x));
 }
 
 KERNEL(interval_finite_test)
 {
-    UNARY_ROWS(Interval, uint8_t, {
+    EACH_UNARY(Interval, uint8_t, {
         (void)x;
-        r = 1;
+        to[row] = 1;
     });
-    return TCUDB_OK;
 }
 
 /* year as SQL writes it: negative years are BC, there is no year 0. */

@@ -10,6 +10,33 @@
 
 #include <assert.h>
 
+/* Runs STEP for each live row with x, y and r declared; A, B and R are the element types. */
+#define EACH_PAIR(A, B, R, STEP)                                                                                       \
+    do {                                                                                                               \
+        const A *a = args[0].data;                                                                                     \
+        const B *b = args[1].data;                                                                                     \
+        R *to = out->data;                                                                                             \
+        uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                           \
+        if (sel == NULL && sa == 1 && sb == 1) {                                                                       \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                const A x = a[i];                                                                                      \
+                const B y = b[i];                                                                                      \
+                R r;                                                                                                   \
+                STEP;                                                                                                  \
+                to[i] = r;                                                                                             \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            EACH_ROW(i, row)                                                                                           \
+            {                                                                                                          \
+                const A x = a[row * sa];                                                                               \
+                const B y = b[row * sb];                                                                               \
+                R r;                                                                                                   \
+                STEP;                                                                                                  \
+                to[row] = r;                                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
 static bool wide_fits(int128 v)
 {
     const int128 limit = num_pow10(NUM_MAX_DIGITS);
@@ -21,11 +48,11 @@ KERNEL(numeric_add)
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x + y);
+        EACH_PAIR(int64_t, int64_t, int64_t, r = x + y);
     else if (out->phys == PHYS_I128)
-        BINARY_ROWS(int128, int128, int128, bad |= __builtin_add_overflow(x, y, &r) || !wide_fits(r));
+        EACH_PAIR(int128, int128, int128, bad |= __builtin_add_overflow(x, y, &r) || !wide_fits(r));
     else
-        BINARY_ROWS(Num, Num, Num, TRY(num_add(x, y, &r, err)));
+        EACH_PAIR(Num, Num, Num, TRY(num_add(x, y, &r, err)));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -34,11 +61,11 @@ KERNEL(numeric_sub)
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x - y);
+        EACH_PAIR(int64_t, int64_t, int64_t, r = x - y);
     else if (out->phys == PHYS_I128)
-        BINARY_ROWS(int128, int128, int128, bad |= __builtin_sub_overflow(x, y, &r) || !wide_fits(r));
+        EACH_PAIR(int128, int128, int128, bad |= __builtin_sub_overflow(x, y, &r) || !wide_fits(r));
     else
-        BINARY_ROWS(Num, Num, Num, TRY(num_sub(x, y, &r, err)));
+        EACH_PAIR(Num, Num, Num, TRY(num_sub(x, y, &r, err)));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -46,17 +73,17 @@ KERNEL(numeric_mul)
 {
     bool bad = false, wide_a = args[0].phys == PHYS_I128, wide_b = args[1].phys == PHYS_I128;
     if (out->phys == PHYS_NUM)
-        BINARY_ROWS(Num, Num, Num, TRY(num_mul(x, y, &r, err)));
+        EACH_PAIR(Num, Num, Num, TRY(num_mul(x, y, &r, err)));
     else if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x * y);
+        EACH_PAIR(int64_t, int64_t, int64_t, r = x * y);
     else if (!wide_a && !wide_b)
-        BINARY_LOOPS(int64_t, int64_t, int128, r = (int128)x * y);
+        EACH_PAIR(int64_t, int64_t, int128, r = (int128)x * y);
     else if (wide_a && wide_b)
-        BINARY_ROWS(int128, int128, int128, bad |= __builtin_mul_overflow(x, y, &r) || !wide_fits(r));
+        EACH_PAIR(int128, int128, int128, bad |= __builtin_mul_overflow(x, y, &r) || !wide_fits(r));
     else if (wide_a)
-        BINARY_ROWS(int128, int64_t, int128, bad |= __builtin_mul_overflow(x, (int128)y, &r) || !wide_fits(r));
+        EACH_PAIR(int128, int64_t, int128, bad |= __builtin_mul_overflow(x, (int128)y, &r) || !wide_fits(r));
     else
-        BINARY_ROWS(int64_t, int128, int128, bad |= __builtin_mul_overflow((int128)x, y, &r) || !wide_fits(r));
+        EACH_PAIR(int64_t, int128, int128, bad |= __builtin_mul_overflow((int128)x, y, &r) || !wide_fits(r));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -143,47 +170,3 @@ FROM_INT_KERNEL(int8_to_numeric, int64_t)
 TO_INT_KERNEL(numeric_to_int2, int16_t, INT16_MIN, INT16_MAX, "smallint")
 TO_INT_KERNEL(numeric_to_int4, int32_t, INT32_MIN, INT32_MAX, "integer")
 TO_INT_KERNEL(numeric_to_int8, int64_t, INT64_MIN, INT64_MAX, "bigint")
-
-KERNEL(numeric_to_float8)
-{
-    double *to = out->data;
-    EACH_ROW(i, row) to[row] = num_to_float8(num_at(&args[0], row));
-    return TCUDB_OK;
-}
-
-/* Through text, so that one rounding leads to the float, as in PostgreSQL. */
-KERNEL(numeric_to_float4)
-{
-    float *to = out->data;
-    EACH_ROW(i, row)
-    {
-        char text[NUM_TEXT_MAX];
-        uint32_t len = num_print(num_at(&args[0], row), text);
-        TRY(float4_parse((Str){text, len}, &to[row], err));
-    }
-    return TCUDB_OK;
-}
-
-KERNEL(float4_to_numeric)
-{
-    const float *a = args[0].data;
-    EACH_ROW(i, row)
-    {
-        Num v;
-        TRY(num_from_float4(a[row * STRIDE(args[0])], &v, err));
-        TRY(store_num(v, out, row, err));
-    }
-    return TCUDB_OK;
-}
-
-KERNEL(float8_to_numeric)
-{
-    const double *a = args[0].data;
-    EACH_ROW(i, row)
-    {
-        Num v;
-        TRY(num_from_float8(a[row * STRIDE(args[0])], &v, err));
-        TRY(store_num(v, out, row, err));
-    }
-    return TCUDB_OK;
-}

@@ -1,0 +1,548 @@
+/*
+ * agg.c: the states of aggregate functions and how rows are added to them.
+ *
+ * Integers and decimals up to 18 digits: a 128-bit sum (64 bits plus carries) and a count; 2^64 rows cannot
+ * overflow it. Wider decimals: 192 bits and the largest scale seen. float8: plain sums, as PostgreSQL adds
+ * them within a task; variance by Youngs and Cramer's updating, merged as PostgreSQL merges parallel
+ * workers. Variance of integers: exact sums of x and x^2. string_agg: a growing text per group.
+ * SQL rules: NULL arguments are skipped; no rows give NULL (COUNT: 0); results that do not fit are 22003.
+ */
+#include "exec/agg.h"
+
+#include "exec/agg_int.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- specs -------------------------------------------------------------------------------------------- */
+
+uint32_t agg_state_size(AggKind kind, Phys arg)
+{
+    bool exact = arg <= PHYS_I64, wide = arg == PHYS_I128 || arg == PHYS_NUM;
+    switch (kind) {
+    case AGG_COUNT_STAR:
+    case AGG_COUNT: return sizeof(int64_t);
+    case AGG_SUM:
+    case AGG_AVG:
+        if (arg == PHYS_INTERVAL) return sizeof(SumInterval);
+        return exact ? sizeof(SumInt) : wide ? sizeof(SumWide) : kind == AGG_AVG ? sizeof(Moments) : sizeof(SumFloat);
+    case AGG_VAR_POP:
+    case AGG_VAR_SAMP:
+    case AGG_STDDEV_POP:
+    case AGG_STDDEV_SAMP: return exact ? sizeof(MomentsInt) : sizeof(Moments);
+    case AGG_MIN:
+    case AGG_MAX:
+    case AGG_ANY: return (uint32_t)(sizeof(uint64_t) + (phys_size(arg) + 7) / 8 * 8);
+    case AGG_BOOL_AND:
+    case AGG_BOOL_OR: return sizeof(uint64_t);
+    case AGG_STRING_AGG: return sizeof(Joined);
+    default: return 0;
+    }
+}
+
+bool agg_ordered(const AggSpec *spec)
+{
+    bool floats = spec->phys == PHYS_F32 || spec->phys == PHYS_F64;
+    switch (spec->kind) {
+    case AGG_SUM:
+    case AGG_AVG:
+    case AGG_VAR_POP:
+    case AGG_VAR_SAMP:
+    case AGG_STDDEV_POP:
+    case AGG_STDDEV_SAMP: return floats;
+    case AGG_STRING_AGG:
+    case AGG_ANY: return true;
+    case AGG_MIN:
+    case AGG_MAX: return spec->phys == PHYS_NUM || spec->phys == PHYS_INTERVAL || floats;
+    default: return false;
+    }
+}
+
+static tcudb_status check_supported(const AggSpec *spec, Error *err)
+{
+    bool variance = spec->kind >= AGG_VAR_POP && spec->kind <= AGG_STDDEV_SAMP;
+    if (variance && (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM))
+        return error_unsupported(err, 0, "%s of numeric without or with more than 18 digits", agg_name(spec->kind));
+    if (agg_state_size(spec->kind, (Phys)spec->phys) == 0)
+        return error_unsupported(err, 0, "the aggregate %s", agg_name(spec->kind));
+    return TCUDB_OK;
+}
+
+tcudb_status agg_spec(Exec *x, const AggCall *call, const Layout *in, AggSpec *out, Error *err)
+{
+    *out = (AggSpec){.kind = call->kind, .result = call->col.type, .nargs = call->nargs};
+    out->distinct = call->distinct && call->kind != AGG_MIN && call->kind != AGG_MAX && call->kind != AGG_BOOL_AND &&
+                    call->kind != AGG_BOOL_OR && call->nargs > 0;
+    out->arg = call->nargs > 0 ? call->args[0]->type : TYPE(TYPE_BOOL);
+    out->phys = (uint8_t)type_phys(out->arg);
+    for (uint32_t i = 0; i < call->nargs; i++) TRY(ev_new(x, call->args[i], in, &out->args[i], err));
+    out->has_filter = call->filter != NULL;
+    if (out->has_filter) TRY(ev_new(x, call->filter, in, &out->filter, err));
+    out->size = agg_state_size(out->kind, (Phys)out->phys);
+    return check_supported(out, err);
+}
+
+/* ---- update --------------------------------------------------------------------------------------------- */
+
+typedef struct Update {
+    const AggSpec *spec;
+    Worker *w;
+    char *base;
+    size_t stride;
+    const uint32_t *group;
+    const uint16_t *sel;
+    uint32_t n;
+    const Vector *v;
+} Update;
+
+/* Runs the body for each row that is not NULL, with `s` its state and `row` its place in the vector. */
+#define EACH(State, ...)                                                                                               \
+    do {                                                                                                               \
+        uint32_t step = u->v->form == VEC_CONST ? 0 : UINT32_MAX;                                                      \
+        for (uint32_t i = 0; i < u->n; i++) {                                                                          \
+            uint32_t row = sel_row(u->sel, i) & step;                                                                  \
+            if (u->v->valid != NULL && !bit_get(u->v->valid, row)) continue;                                           \
+            State *s = (State *)(void *)(u->base + (u->group == NULL ? 0 : u->group[i] * u->stride));                  \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+static void add_int(SumInt *s, int64_t x)
+{
+    s->lo += (uint64_t)x;
+    s->hi += (x >> 63) + (s->lo < (uint64_t)x);
+}
+
+/* One group: the sum of a batch fits 64 bits if the values fit 52. */
+#define SUM_ALL(T)                                                                                                     \
+    do {                                                                                                               \
+        const T *data = u->v->data;                                                                                    \
+        int64_t sum = 0;                                                                                               \
+        if (u->sel == NULL)                                                                                            \
+            for (uint32_t i = 0; i < u->n; i++) sum += data[i];                                                        \
+        else                                                                                                           \
+            for (uint32_t i = 0; i < u->n; i++) sum += data[u->sel[i]];                                                \
+        add_int(s, sum);                                                                                               \
+        s->n += u->n;                                                                                                  \
+    } while (0)
+
+static bool sum_one_group(const Update *u)
+{
+    if (u->group != NULL || u->v->valid != NULL || u->v->form != VEC_FLAT) return false;
+    SumInt *s = (SumInt *)(void *)u->base;
+    switch (u->v->phys) {
+    case PHYS_I16: SUM_ALL(int16_t); return true;
+    case PHYS_I32: SUM_ALL(int32_t); return true;
+    case PHYS_I64: {
+        const int64_t *data = u->v->data;
+        int128 sum = 0;
+        for (uint32_t i = 0; i < u->n; i++) sum += data[sel_row(u->sel, i)];
+        uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)sum;
+        s->lo = (uint64_t)total;
+        s->hi = (int64_t)(total >> 64);
+        s->n += u->n;
+        return true;
+    }
+    default: return false;
+    }
+}
+
+#define SUM_INT(T) EACH(SumInt, add_int(s, ((const T *)u->v->data)[row]); s->n++;)
+
+static void sum_int(const Update *u)
+{
+    if (sum_one_group(u)) return;
+    switch (u->v->phys) {
+    case PHYS_I16: SUM_INT(int16_t); break;
+    case PHYS_I32: SUM_INT(int32_t); break;
+    default: SUM_INT(int64_t); break;
+    }
+}
+
+void agg_add_wide(SumWide *s, int128 value, int32_t scale)
+{
+    while (s->scale < scale && s->n > 0 && !s->overflow) agg_wide_times10(s);
+    if (s->n == 0 && s->scale < scale) s->scale = scale;
+    for (; scale < s->scale; scale++) s->overflow |= __builtin_mul_overflow(value, (int128)10, &value);
+    uint128 low = ((uint128)s->mid << 64 | s->lo), sum = low + (uint128)value;
+    s->lo = (uint64_t)sum;
+    s->mid = (uint64_t)(sum >> 64);
+    s->hi += (value < 0 ? -1 : 0) + (sum < low);
+    s->n++;
+}
+
+static void sum_wide(const Update *u)
+{
+    if (u->v->phys == PHYS_I128) {
+        int32_t scale = u->spec->arg.scale;
+        EACH(SumWide, agg_add_wide(s, ((const int128 *)u->v->data)[row], scale););
+        return;
+    }
+    const Num *data = u->v->data;
+    EACH(SumWide, const Num *x = &data[row]; if (x->kind == NUM_FINITE) agg_add_wide(s, x->value, x->scale);
+         else s->special[x->kind]++;);
+}
+
+void agg_add_moment(Moments *s, double x)
+{
+    s->n += 1;
+    s->sum += x;
+    if (s->n > 1) {
+        double d = x * s->n - s->sum;
+        s->square += d * d / (s->n * (s->n - 1));
+        if (isinf(x) || isnan(x)) s->square = NAN;
+    } else if (isinf(x) || isnan(x)) {
+        s->square = NAN;
+    }
+    s->inf_in |= isinf(x) != 0;
+}
+
+static void sum_float(const Update *u)
+{
+    if (u->v->phys == PHYS_F64)
+        EACH(SumFloat, double x = ((const double *)u->v->data)[row]; s->sum += x; s->n++; s->inf_in |= isinf(x) != 0;);
+    else
+        EACH(SumFloat, float x = ((const float *)u->v->data)[row]; s->sum = (float)s->sum + x; s->n++;
+             s->inf_in |= isinf(x) != 0;);
+}
+
+static void moments(const Update *u)
+{
+    if (u->v->phys == PHYS_F64)
+        EACH(Moments, agg_add_moment(s, ((const double *)u->v->data)[row]););
+    else
+        EACH(Moments, agg_add_moment(s, ((const float *)u->v->data)[row]););
+}
+
+void agg_add_square(MomentsInt *s, uint128 square)
+{
+    uint128 low = (uint128)s->sq_mid << 64 | s->sq_lo, sum = low + square;
+    s->sq_lo = (uint64_t)sum;
+    s->sq_mid = (uint64_t)(sum >> 64);
+    s->sq_hi += sum < low;
+}
+
+#define MOMENTS_INT(T)                                                                                                 \
+    EACH(MomentsInt, int64_t x = ((const T *)u->v->data)[row]; add_int(&s->sum, x); s->sum.n++;                        \
+         agg_add_square(s, (uint128)((int128)x * x));)
+
+static void moments_int(const Update *u)
+{
+    switch (u->v->phys) {
+    case PHYS_I16: MOMENTS_INT(int16_t); break;
+    case PHYS_I32: MOMENTS_INT(int32_t); break;
+    default: MOMENTS_INT(int64_t); break;
+    }
+}
+
+static void sum_interval(const Update *u)
+{
+    EACH(SumInterval, const Interval *x = &((const Interval *)u->v->data)[row]; s->micros += x->micros;
+         s->days += x->days; s->months += x->months; s->n++;);
+}
+
+static void count(const Update *u)
+{
+    if (u->group == NULL && u->v->valid == NULL) {
+        *(int64_t *)(void *)u->base += u->n;
+        return;
+    }
+    EACH(int64_t, (*s)++;);
+}
+
+#define EXTREME(T)                                                                                                     \
+    do {                                                                                                               \
+        typedef struct Best {                                                                                          \
+            uint64_t has;                                                                                              \
+            T value;                                                                                                   \
+        } Best;                                                                                                        \
+        const T *data = u->v->data;                                                                                    \
+        if (u->spec->kind == AGG_MIN)                                                                                  \
+            EACH(Best, T x = data[row]; if (!s->has || x < s->value) s->value = x; s->has = 1;);                       \
+        else                                                                                                           \
+            EACH(Best, T x = data[row]; if (!s->has || x > s->value) s->value = x; s->has = 1;);                       \
+    } while (0)
+
+/* Replaces the value of a MIN, MAX or ANY state; text moves to the worker's arena. */
+static tcudb_status keep_value(const AggSpec *spec, Worker *w, char *state, const Value *value, bool persistent,
+                               Error *err)
+{
+    uint64_t has = 1;
+    memcpy(state, &has, sizeof has);
+    Vector one;
+    Value kept = *value;
+    if (spec->phys == PHYS_STR && !persistent) {
+        char *copy = arena_strndup(&w->own, value->str.ptr, value->str.len, err);
+        TRY_PTR(copy);
+        kept.str.ptr = copy;
+    }
+    kept.type = spec->arg;
+    TRY(vec_const(&w->batch, &kept, &one, err));
+    memcpy(state + sizeof has, one.data, phys_size((Phys)spec->phys));
+    return TCUDB_OK;
+}
+
+Value agg_state_value(const AggSpec *spec, const char *state)
+{
+    Vector v = {.type = spec->arg, .phys = spec->phys, .form = VEC_CONST};
+    v.data = (void *)(uintptr_t)(state + sizeof(uint64_t));
+    return vec_value(&v, 0);
+}
+
+static bool better(const AggSpec *spec, const char *state, const Value *x)
+{
+    uint64_t has;
+    memcpy(&has, state, sizeof has);
+    if (!has) return true;
+    if (spec->kind == AGG_ANY) return false;
+    Value old = agg_state_value(spec, state);
+    int order = value_compare(x, &old);
+    return spec->kind == AGG_MIN ? order < 0 : order > 0;
+}
+
+static tcudb_status extreme_any_type(const Update *u, Error *err)
+{
+    bool persistent = u->v->form == VEC_DICT && u->v->dict_id != 0;
+    for (uint32_t i = 0; i < u->n; i++) {
+        uint32_t row = sel_row(u->sel, i);
+        if (vec_is_null(u->v, row)) continue;
+        char *state = u->base + (u->group == NULL ? 0 : u->group[i] * u->stride);
+        Value x = vec_value(u->v, row);
+        x.type = u->spec->arg;
+        if (better(u->spec, state, &x)) TRY(keep_value(u->spec, u->w, state, &x, persistent, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status extreme(const Update *u, Error *err)
+{
+    if (u->spec->kind == AGG_ANY) return extreme_any_type(u, err);
+    switch (u->v->phys) {
+    case PHYS_BOOL: EXTREME(uint8_t); return TCUDB_OK;
+    case PHYS_I16: EXTREME(int16_t); return TCUDB_OK;
+    case PHYS_I32: EXTREME(int32_t); return TCUDB_OK;
+    case PHYS_I64: EXTREME(int64_t); return TCUDB_OK;
+    default: return extreme_any_type(u, err);
+    }
+}
+
+/* Bit 0: a row was there; bit 1: the value. */
+static void logical(const Update *u)
+{
+    const uint8_t *data = u->v->data;
+    if (u->spec->kind == AGG_BOOL_AND)
+        EACH(uint64_t, uint64_t x = data[row] != 0; *s = 1 | ((*s == 0 || *s == 3) && x ? 2 : 0););
+    else
+        EACH(uint64_t, uint64_t x = data[row] != 0; *s = *s | 1 | x << 1;);
+}
+
+static tcudb_status append_text(Worker *w, Joined *s, Str text, Error *err)
+{
+    uint64_t wanted = (uint64_t)s->len + text.len;
+    if (wanted > (UINT32_C(1) << 30))
+        return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "string_agg result is too long");
+    if (wanted > s->cap) {
+        uint32_t cap = s->cap == 0 ? 32 : s->cap * 2;
+        while (cap < wanted) cap *= 2;
+        char *grown = arena_alloc_raw(&w->own, cap, err);
+        TRY_PTR(grown);
+        if (s->len > 0) memcpy(grown, s->text, s->len);
+        s->text = grown;
+        s->cap = cap;
+    }
+    if (text.len > 0) memcpy(s->text + s->len, text.ptr, text.len);
+    s->len += text.len;
+    return TCUDB_OK;
+}
+
+static Str text_at(const Vector *v, uint32_t row)
+{
+    uint32_t at = v->form == VEC_CONST ? 0 : row;
+    if (v->form == VEC_DICT) return v->values[((const uint32_t *)v->data)[at]];
+    return ((const Str *)v->data)[at];
+}
+
+/* Every element is stored behind its delimiter; the first delimiter is cut off at the end. */
+static tcudb_status join_text(const Update *u, const Vector *delimiter, Error *err)
+{
+    for (uint32_t i = 0; i < u->n; i++) {
+        uint32_t row = sel_row(u->sel, i);
+        if (vec_is_null(u->v, row)) continue;
+        Joined *s = (Joined *)(void *)(u->base + (u->group == NULL ? 0 : u->group[i] * u->stride));
+        Str between = {"", 0};
+        if (delimiter != NULL && !vec_is_null(delimiter, row)) between = text_at(delimiter, row);
+        if (!s->has) s->skip = between.len;
+        s->has = true;
+        TRY(append_text(u->w, s, between, err));
+        TRY(append_text(u->w, s, text_at(u->v, row), err));
+    }
+    return TCUDB_OK;
+}
+
+static void count_rows(const Update *u)
+{
+    if (u->group == NULL) {
+        *(int64_t *)(void *)u->base += u->n;
+        return;
+    }
+    for (uint32_t i = 0; i < u->n; i++) (*(int64_t *)(void *)(u->base + u->group[i] * u->stride))++;
+}
+
+tcudb_status agg_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
+                        const uint16_t *sel, uint32_t n, Error *err)
+{
+    Update update = {spec, w, states->base + spec->offset, states->stride, states->group, sel, n, args};
+    const Update *u = &update;
+    bool exact = spec->phys <= PHYS_I64;
+    if (spec->kind == AGG_COUNT_STAR) {
+        count_rows(u);
+        return TCUDB_OK;
+    }
+    bool all_null = args[0].form == VEC_CONST && args[0].valid != NULL && !bit_get(args[0].valid, 0);
+    if (all_null) return TCUDB_OK;
+    switch (spec->kind) {
+    case AGG_COUNT: count(u); break;
+    case AGG_SUM:
+    case AGG_AVG:
+        if (exact)
+            sum_int(u);
+        else if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM)
+            sum_wide(u);
+        else if (spec->phys == PHYS_INTERVAL)
+            sum_interval(u);
+        else if (spec->kind == AGG_AVG)
+            moments(u);
+        else
+            sum_float(u);
+        break;
+    case AGG_MIN:
+    case AGG_MAX:
+    case AGG_ANY: return extreme(u, err);
+    case AGG_BOOL_AND:
+    case AGG_BOOL_OR: logical(u); break;
+    case AGG_STRING_AGG: return join_text(u, spec->nargs > 1 ? &args[1] : NULL, err);
+    default:
+        if (exact)
+            moments_int(u);
+        else
+            moments(u);
+    }
+    return TCUDB_OK;
+}
+
+/* ---- combine -------------------------------------------------------------------------------------------- */
+
+static void combine_int(SumInt *a, const SumInt *b)
+{
+    uint128 sum = ((uint128)(uint64_t)a->hi << 64 | a->lo) + ((uint128)(uint64_t)b->hi << 64 | b->lo);
+    a->lo = (uint64_t)sum;
+    a->hi = (int64_t)(sum >> 64);
+    a->n += b->n;
+}
+
+static void combine_wide(SumWide *a, const SumWide *from)
+{
+    SumWide b = *from;
+    for (int i = 0; i < 4; i++) a->special[i] += b.special[i];
+    if (b.n == 0) return;
+    if (a->n == 0) a->scale = b.scale;
+    while (a->scale < b.scale && !a->overflow) agg_wide_times10(a);
+    while (b.scale < a->scale && !b.overflow) agg_wide_times10(&b);
+    uint128 low = (uint128)a->mid << 64 | a->lo, sum = low + ((uint128)b.mid << 64 | b.lo);
+    a->lo = (uint64_t)sum;
+    a->mid = (uint64_t)(sum >> 64);
+    a->hi += b.hi + (sum < low);
+    a->n += b.n;
+    a->overflow |= b.overflow;
+}
+
+static void combine_moments(Moments *a, const Moments *b)
+{
+    if (b->n == 0) return;
+    if (a->n == 0) {
+        *a = *b;
+        return;
+    }
+    double n = a->n + b->n, d = a->sum / a->n - b->sum / b->n;
+    a->square = a->square + b->square + a->n * b->n * d * d / n;
+    a->sum += b->sum;
+    a->n = n;
+    a->inf_in |= b->inf_in;
+}
+
+static tcudb_status combine_joined(Worker *w, Joined *a, const Joined *b, Error *err)
+{
+    if (!b->has) return TCUDB_OK;
+    if (!a->has) {
+        *a = *b;
+        return TCUDB_OK;
+    }
+    return append_text(w, a, (Str){b->text, b->len}, err);
+}
+
+static tcudb_status combine_sums(const AggSpec *spec, char *to, const char *from)
+{
+    if (spec->phys <= PHYS_I64) {
+        combine_int((SumInt *)(void *)to, (const SumInt *)(const void *)from);
+    } else if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM) {
+        combine_wide((SumWide *)(void *)to, (const SumWide *)(const void *)from);
+    } else if (spec->phys == PHYS_INTERVAL) {
+        SumInterval *a = (SumInterval *)(void *)to;
+        const SumInterval *b = (const SumInterval *)(const void *)from;
+        a->micros += b->micros;
+        a->days += b->days;
+        a->months += b->months;
+        a->n += b->n;
+    } else if (spec->kind == AGG_AVG) {
+        combine_moments((Moments *)(void *)to, (const Moments *)(const void *)from);
+    } else {
+        SumFloat *a = (SumFloat *)(void *)to;
+        const SumFloat *b = (const SumFloat *)(const void *)from;
+        a->sum = spec->phys == PHYS_F32 ? (float)a->sum + (float)b->sum : a->sum + b->sum;
+        a->n += b->n;
+        a->inf_in |= b->inf_in;
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status agg_combine(const AggSpec *spec, Worker *w, char *to, const char *from, Error *err)
+{
+    uint64_t a, b;
+    switch (spec->kind) {
+    case AGG_COUNT_STAR:
+    case AGG_COUNT: *(int64_t *)(void *)to += *(const int64_t *)(const void *)from; return TCUDB_OK;
+    case AGG_SUM:
+    case AGG_AVG: return combine_sums(spec, to, from);
+    case AGG_MIN:
+    case AGG_MAX:
+    case AGG_ANY: {
+        memcpy(&b, from, sizeof b);
+        if (!b) return TCUDB_OK;
+        Value x = agg_state_value(spec, from);
+        if (better(spec, to, &x)) memcpy(to, from, spec->size);
+        return TCUDB_OK;
+    }
+    case AGG_BOOL_AND:
+    case AGG_BOOL_OR:
+        memcpy(&a, to, sizeof a);
+        memcpy(&b, from, sizeof b);
+        if (a == 0 || b == 0)
+            a |= b;
+        else
+            a = spec->kind == AGG_BOOL_AND ? a & b : a | b;
+        memcpy(to, &a, sizeof a);
+        return TCUDB_OK;
+    case AGG_STRING_AGG: return combine_joined(w, (Joined *)(void *)to, (const Joined *)(const void *)from, err);
+    default: break;
+    }
+    if (spec->phys > PHYS_I64) {
+        combine_moments((Moments *)(void *)to, (const Moments *)(const void *)from);
+        return TCUDB_OK;
+    }
+    MomentsInt *m = (MomentsInt *)(void *)to;
+    const MomentsInt *k = (const MomentsInt *)(const void *)from;
+    combine_int(&m->sum, &k->sum);
+    agg_add_square(m, (uint128)k->sq_mid << 64 | k->sq_lo);
+    m->sq_hi += k->sq_hi;
+    return TCUDB_OK;
+}

@@ -1,0 +1,59 @@
+/*
+ * agg_int.h: the states, shared by agg.c (rows in) and agg_final.c (results out). All zero: no rows yet.
+ */
+#ifndef EXEC_AGG_INT_H
+#define EXEC_AGG_INT_H
+
+#include "exec/agg.h"
+
+typedef struct SumInt { /* 128-bit two's complement */
+    uint64_t lo;
+    int64_t hi;
+    int64_t n;
+} SumInt;
+
+typedef struct SumWide { /* 192-bit two's complement x 10^-scale */
+    uint64_t lo, mid;
+    int64_t hi;
+    int64_t n;
+    int32_t scale;
+    int32_t overflow;
+    int64_t special[4]; /* by NumKind: NaN, Infinity, -Infinity */
+} SumWide;
+
+typedef struct SumFloat {
+    double sum;
+    int64_t n;
+    int64_t inf_in; /* an argument was infinite: an infinite sum is no overflow */
+} SumFloat;
+
+typedef struct Moments { /* count, sum, sum of squared deviations */
+    double n, sum, square;
+    int64_t inf_in;
+} Moments;
+
+typedef struct MomentsInt { /* exact sums of x and x^2 */
+    SumInt sum;
+    uint64_t sq_lo, sq_mid, sq_hi;
+} MomentsInt;
+
+typedef struct SumInterval {
+    int64_t micros, days, months, n;
+} SumInterval;
+
+typedef struct Joined {
+    char *text;
+    uint32_t len, cap;
+    uint32_t skip; /* length of the first delimiter */
+    uint32_t has;
+} Joined;
+
+void agg_add_wide(SumWide *s, int128 value, int32_t scale);
+/* value x 10, scale + 1. */
+void agg_wide_times10(SumWide *s);
+void agg_add_moment(Moments *s, double x);
+void agg_add_square(MomentsInt *s, uint128 square);
+/* The value of a MIN, MAX or ANY state that has one. */
+Value agg_state_value(const AggSpec *spec, const char *state);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * join_build.c: the hash join's table over the right rows.
+ *
+ * One integer (or dictionary code) as the key with a domain not much larger than the number of rows: an
+ * array over the domain, whose entry is the first row with that key; rows with equal keys are chained in row
+ * order. Otherwise chains hang on a power of two of heads, picked by hash, and the key words of each row
+ * are kept for comparison. Rows with a NULL key are in no chain. Rows go in from the last to the first, so
+ * chains ascend and results do not depend on the number of workers.
+ */
+#include "exec/cpu/join_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { BLOCK = 16 * BATCH_ROWS, DENSE_PER_ROW = 16, DENSE_MIN = 1 << 16 };
+
+typedef struct Build {
+    Join *j;
+    uint64_t *hash; /* by row */
+    uint8_t *null;  /* by row: the key has a NULL */
+    uint32_t nparts;
+} Build;
+
+/* Encodes the keys of rows [at, at + n). */
+static tcudb_status encode(Build *b, Worker *w, uint64_t at, uint32_t n, Error *err)
+{
+    Join *j = b->j;
+    Arena *arena = worker_arena(w);
+    Batch batch = {.rows = n, .n = n, .ncols = j->right.n};
+    batch.cols = ARENA_ARRAY(arena, Vector, batch.ncols + 1, err);
+    TRY_PTR(batch.cols);
+    for (uint32_t c = 0; c < batch.ncols; c++) TRY(rows_slice(j->rows, c, at, n, arena, &batch.cols[c], err));
+    Vector *keys = ARENA_ARRAY(arena, Vector, j->nkeys, err);
+    TRY_PTR(keys);
+    for (uint32_t k = 0; k < j->nkeys; k++) {
+        TRY(ev_run(&j->right_keys[k], w, &batch, &keys[k], err));
+        for (uint32_t i = 0; i < n && keys[k].valid != NULL; i++) b->null[at + i] |= vec_is_null(&keys[k], i);
+    }
+    return keys_encode(&j->right_spec, arena, keys, NULL, n, n, j->keys + at * j->right_spec.words, b->hash + at, err);
+}
+
+static tcudb_status encode_block(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    Build *b = ctx;
+    uint64_t end = (task + 1) * BLOCK < b->j->rows->n ? (task + 1) * BLOCK : b->j->rows->n;
+    for (uint64_t at = task * BLOCK; at < end; at += BATCH_ROWS) {
+        TRY(exec_check_cancel(b->j->x, err));
+        arena_reset(&w->batch);
+        TRY(encode(b, w, at, end - at < BATCH_ROWS ? (uint32_t)(end - at) : BATCH_ROWS, err));
+    }
+    return TCUDB_OK;
+}
+
+/* The domain of a single integer key, if an array over it is worth its memory. */
+static bool dense_domain(Build *b)
+{
+    Join *j = b->j;
+    KeyForm form = j->right_spec.cols[0].form;
+    if (j->nkeys != 1 || (form != KEY_INT && form != KEY_CODE)) return false;
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    const int64_t *keys = (const int64_t *)j->keys;
+    for (uint64_t r = 0; r < j->rows->n; r++) {
+        if (b->null[r]) continue;
+        if (keys[r] < min) min = keys[r];
+        if (keys[r] > max) max = keys[r];
+    }
+    if (min > max) return false;
+    uint64_t width = (uint64_t)max - (uint64_t)min;
+    if (width >= UINT32_MAX || width > j->rows->n * DENSE_PER_ROW + DENSE_MIN) return false;
+    j->min = min;
+    j->domain = width + 1;
+    return true;
+}
+
+static inline uint64_t head_of(const Join *j, const Build *b, uint64_t row)
+{
+    return j->dense ? (uint64_t)((const int64_t *)j->keys)[row] - (uint64_t)j->min : b->hash[row] & j->mask;
+}
+
+/* Chains the rows whose head lies in this part of the heads. */
+static tcudb_status chain_part(void *ctx, Worker *w, uint64_t part, Error *err)
+{
+    Build *b = ctx;
+    Join *j = b->j;
+    uint64_t nheads = j->dense ? j->domain : j->mask + 1;
+    uint64_t from = nheads * part / b->nparts, to = nheads * (part + 1) / b->nparts;
+    (void)w;
+    for (uint64_t r = j->rows->n; r-- > 0;) {
+        if ((r & 0xffff) == 0) TRY(exec_check_cancel(j->x, err));
+        if (b->null[r]) continue;
+        uint64_t at = head_of(j, b, r);
+        if (at < from || at >= to) continue;
+        j->next[r] = j->heads[at];
+        j->heads[at] = (uint32_t)r + 1;
+    }
+    return TCUDB_OK;
+}
+
+/* Keys are unique if no chain of a dense table has a second row. */
+static void note_unique(Join *j)
+{
+    uint32_t any = 0;
+    for (uint64_t r = 0; r < j->rows->n; r++) any |= j->next[r];
+    j->unique = j->dense && any == 0;
+}
+
+static tcudb_status alloc_table(Build *b, Error *err)
+{
+    Join *j = b->j;
+    uint64_t n = j->rows->n, heads = 1024;
+    j->dense = dense_domain(b);
+    while (heads < n * 2) heads *= 2;
+    j->mask = heads - 1;
+    j->heads = exec_alloc_zero(j->x, (j->dense ? j->domain : heads) * sizeof *j->heads, err);
+    TRY_PTR(j->heads);
+    j->next = exec_alloc_zero(j->x, (n + 1) * sizeof *j->next, err);
+    TRY_PTR(j->next);
+    atomic_fetch_add(&j->node->stats.bytes, ((j->dense ? j->domain : heads) + n) * sizeof(uint32_t));
+    return TCUDB_OK;
+}
+
+tcudb_status join_build(Join *j, Error *err)
+{
+    enum { PARALLEL_ROWS = 1 << 17 };
+    uint64_t n = j->rows->n;
+    Build b = {.j = j, .nparts = 1};
+    j->keys = exec_alloc(j->x, (n * j->right_spec.words + 1) * sizeof *j->keys, err);
+    TRY_PTR(j->keys);
+    b.hash = exec_alloc(j->x, (n + 1) * sizeof *b.hash, err);
+    TRY_PTR(b.hash);
+    b.null = exec_alloc_zero(j->x, n + 1, err);
+    TRY_PTR(b.null);
+    TRY(exec_parallel(j->x, j->node, (n + BLOCK - 1) / BLOCK, encode_block, &b, err));
+    for (uint64_t r = 0; r < n; r++) j->null_key |= b.null[r];
+    TRY(alloc_table(&b, err));
+    if (n > PARALLEL_ROWS) b.nparts = j->x->nworkers;
+    TRY(exec_parallel(j->x, j->node, b.nparts, chain_part, &b, err));
+    note_unique(j);
+    exec_free(j->x, b.hash);
+    exec_free(j->x, b.null);
+    if (j->dense) {
+        exec_free(j->x, j->keys);
+        j->keys = NULL;
+    }
+    if (j->dense)
+        snprintf(j->node->note, sizeof j->node->note, "array over %llu keys%s", (unsigned long long)j->domain,
+                 j->unique ? ", unique" : "");
+    else
+        snprintf(j->node->note, sizeof j->node->note, "hash table");
+    return TCUDB_OK;
+}

@@ -1,0 +1,127 @@
+/*
+ * op_aggregate.c: GROUP BY and aggregates by hashing (group.c), and plain aggregates without groups.
+ *
+ * Without GROUP BY there is one state per task, combined in task order, and always one row of output. A
+ * group's key and results are put out in the order in which groups first appear (per partition of the hash
+ * when there are many).
+ */
+#include "exec/group.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+typedef struct Output {
+    PhysNode *node;
+    const KeySpec *spec;
+    const AggSpec *aggs;
+    Groups groups;
+    size_t stride, state_at;
+    Stage *down;
+    uint64_t *first_task; /* of each partition */
+} Output;
+
+enum { OUT_TASK = 8 * BATCH_ROWS };
+
+static tcudb_status push_groups(Output *o, Worker *w, const char *rows, uint32_t n, Error *err)
+{
+    const Plan *plan = o->node->plan;
+    Arena *arena = worker_arena(w);
+    Batch batch = {.rows = n, .n = n, .ncols = plan->ncols};
+    batch.cols = ARENA_ARRAY(arena, Vector, plan->ncols + 1, err);
+    TRY_PTR(batch.cols);
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        uint32_t ngroups = plan->agg.ngroups;
+        if (i < ngroups)
+            TRY(keys_decode(o->spec, i, rows + 8, o->stride, n, arena, &batch.cols[i], err));
+        else
+            TRY(agg_final(&o->aggs[i - ngroups], w, rows + o->state_at, o->stride, n, &batch.cols[i], err));
+        batch.cols[i].type = plan->cols[i].type;
+    }
+    return stage_push(o->down, w, &batch, err);
+}
+
+static tcudb_status output_task(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    Output *o = ctx;
+    uint32_t p = 0;
+    while (o->first_task[p + 1] <= task) p++;
+    uint64_t from = (task - o->first_task[p]) * OUT_TASK;
+    uint64_t to = from + OUT_TASK < o->groups.parts[p].n ? from + OUT_TASK : o->groups.parts[p].n;
+    for (uint64_t at = from; at < to && !stage_stopped(o->down); at += BATCH_ROWS) {
+        uint32_t n = to - at < BATCH_ROWS ? (uint32_t)(to - at) : BATCH_ROWS;
+        arena_reset(&w->batch);
+        TRY(push_groups(o, w, o->groups.parts[p].rows + at * o->stride, n, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status push_output(Exec *x, Output *o, Error *err)
+{
+    uint32_t nparts = o->groups.nparts;
+    o->first_task = ARENA_ARRAY(&x->arena, uint64_t, nparts + 1, err);
+    TRY_PTR(o->first_task);
+    for (uint32_t p = 0; p < nparts; p++)
+        o->first_task[p + 1] = o->first_task[p] + (o->groups.parts[p].n + OUT_TASK - 1) / OUT_TASK;
+    TRY(exec_source(x, o->node, o->down, o->first_task[nparts], output_task, o, err));
+    for (uint32_t p = 0; p < nparts; p++) exec_free(x, o->groups.parts[p].rows);
+    return TCUDB_OK;
+}
+
+static tcudb_status make_aggs(Exec *x, const Plan *plan, const Layout *in, AggSpec **out, Error *err)
+{
+    *out = ARENA_ARRAY(&x->arena, AggSpec, plan->agg.naggs + 1, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < plan->agg.naggs; i++) TRY(agg_spec(x, &plan->agg.aggs[i], in, &(*out)[i], err));
+    return TCUDB_OK;
+}
+
+static tcudb_status make_keys(Exec *x, const Plan *plan, const Layout *in, KeySpec *spec, Ev **keys, Error *err)
+{
+    uint32_t n = plan->agg.ngroups;
+    Type *types = ARENA_ARRAY(&x->arena, Type, n + 1, err);
+    TRY_PTR(types);
+    ColInfo *infos = ARENA_ARRAY(&x->arena, ColInfo, n + 1, err);
+    TRY_PTR(infos);
+    *keys = ARENA_ARRAY(&x->arena, Ev, n + 1, err);
+    TRY_PTR(*keys);
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = plan->agg.groups[i].col.type;
+        infos[i] = phys_expr_info(x->phys->info, x->phys->ninfo, plan->agg.groups[i].expr);
+        TRY(ev_new(x, plan->agg.groups[i].expr, in, &(*keys)[i], err));
+    }
+    return keys_spec(x, types, infos, n, true, spec, err);
+}
+
+/* An aggregate over no rows, without groups, still gives one: add the empty key. */
+static tcudb_status ensure_one_row(Exec *x, Output *o, Error *err)
+{
+    if (o->groups.n > 0 || o->node->plan->agg.ngroups > 0) return TCUDB_OK;
+    o->groups.parts[0].rows = exec_alloc_zero(x, o->stride + 64, err);
+    TRY_PTR(o->groups.parts[0].rows);
+    o->groups.parts[0].n = 1;
+    o->groups.n = 1;
+    return TCUDB_OK;
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    const Plan *plan = node->plan;
+    Layout in;
+    KeySpec spec;
+    Ev *keys;
+    AggSpec *aggs;
+    Grouping *g;
+    TRY(layout_of(x, plan->inputs[0], &in, err));
+    TRY(make_keys(x, plan, &in, &spec, &keys, err));
+    TRY(make_aggs(x, plan, &in, &aggs, err));
+    TRY(grouping_new(x, node, &spec, keys, aggs, plan->agg.naggs, &g, err));
+    TRY(exec_produce(x, node->inputs[0], grouping_stage(g), err));
+    Output o = {.node = node, .spec = &spec, .aggs = aggs, .down = down};
+    o.stride = grouping_stride(g);
+    o.state_at = grouping_state_at(g);
+    TRY(grouping_finish(g, &o.groups, err));
+    TRY(ensure_one_row(x, &o, err));
+    return push_output(x, &o, err);
+}
+
+const Op op_aggregate = {.name = "Aggregate", .engine = "cpu", .run = run};

@@ -1,0 +1,46 @@
+/*
+ * op_func_scan.c: runs a table function: its tasks are the phase's tasks.
+ */
+#include "exec/exec_int.h"
+#include "plan/table_func.h"
+
+typedef struct FuncScan {
+    Exec *x;
+    const TableFunc *func;
+    TableFuncScan *scan;
+    Stage *down;
+} FuncScan;
+
+static tcudb_status run_task(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    FuncScan *f = ctx;
+    void *cursor = NULL;
+    tcudb_status status = TCUDB_OK;
+    while (status == TCUDB_OK && !stage_stopped(f->down)) {
+        Batch batch = {0};
+        bool done = false;
+        arena_reset(&w->batch);
+        TRY_GOTO(exec_check_cancel(f->x, err));
+        TRY_GOTO(f->func->next(f->scan, task, &cursor, &w->batch, &batch, &done, err));
+        if (done) break;
+        if (f->x->env->progress != NULL) atomic_fetch_add(&f->x->env->progress->done, batch.n);
+        TRY_GOTO(stage_push(f->down, w, &batch, err));
+    }
+done:
+    if (f->func->end_task != NULL) f->func->end_task(f->scan, cursor);
+    return status;
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    const Plan *plan = node->plan;
+    FuncScan f = {.x = x, .func = plan->func_scan.call.func, .down = down};
+    const TableFuncBound *bound = plan->func_scan.call.bound;
+    uint64_t tasks = 0;
+    TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, x->env->mem, &f.scan, &tasks, err));
+    tcudb_status status = exec_source(x, node, down, tasks, run_task, &f, err);
+    f.func->close(f.scan);
+    return status;
+}
+
+const Op op_func_scan = {.name = "Function Scan", .engine = "cpu", .run = run};

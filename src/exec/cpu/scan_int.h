@@ -1,0 +1,52 @@
+/*
+ * scan_int.h: between op_scan.c and scan_pred.c, the conditions of a scan.
+ */
+#ifndef EXEC_CPU_SCAN_INT_H
+#define EXEC_CPU_SCAN_INT_H
+
+#include "exec/exec_int.h"
+
+typedef enum PredKind {
+    PRED_RANGE, /* lo <= column <= hi */
+    PRED_SEMI,  /* column in a join's bitmap */
+    PRED_EXPR   /* anything else */
+} PredKind;
+
+typedef struct ScanPred {
+    PredKind kind;
+    uint32_t ncols;
+    uint32_t *cols; /* of the scan's output */
+    int64_t lo, hi;
+    const SemiBits *semi;
+    Ev ev;
+} ScanPred;
+
+typedef struct Scan {
+    Exec *x;
+    PhysNode *node;
+    const Plan *plan;
+    Stage *down;
+    uint32_t parts; /* tasks a segment */
+    uint32_t npreds;
+    ScanPred *preds;
+} Scan;
+
+typedef struct ScanBatch {
+    const Scan *scan;
+    Worker *w;
+    uint32_t segment, row;
+    Batch batch;
+    uint16_t *sel; /* room for the live rows */
+    bool *loaded;  /* by output column */
+} ScanBatch;
+
+/* Makes the conditions of the plan node, cheapest first. */
+tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
+/* skip[i]: every row of the segment passes condition i. *any false: no row passes. */
+tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err) MUST_CHECK;
+/* Decodes an output column at the live rows, once. */
+tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err) MUST_CHECK;
+uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
+tcudb_status scan_semi(ScanBatch *b, const ScanPred *pred, uint32_t *n, Error *err) MUST_CHECK;
+
+#endif

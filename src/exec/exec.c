@@ -1,0 +1,329 @@
+/*
+ * exec.c: the driver: executions, phases of parallel tasks, stages, tracked memory.
+ *
+ * An execution owns a Worker per thread of the pool: two arenas and an evaluation context each. Sources
+ * number their tasks upwards from x->next_task, open the stage above and run the tasks on the pool; a
+ * child execution (inner side of an Apply) runs the same code on one thread, since a pool task must not
+ * start another loop. Time is charged as: a phase's whole time to the operator that started it, minus
+ * what its pushes spent further up.
+ */
+#include "exec/exec_int.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+struct XBlock {
+    XBlock *prev, *next;
+    size_t size; /* of the whole block */
+    char pad[64 - 3 * sizeof(void *)];
+};
+
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+static void block_link(Exec *x, XBlock *block)
+{
+    pthread_mutex_lock(&x->lock);
+    block->prev = NULL;
+    block->next = x->blocks;
+    if (x->blocks != NULL) x->blocks->prev = block;
+    x->blocks = block;
+    pthread_mutex_unlock(&x->lock);
+}
+
+void *exec_alloc(Exec *x, size_t size, Error *err)
+{
+    if (size > SIZE_MAX / 2) {
+        error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
+        return NULL;
+    }
+    XBlock *block = mem_alloc(x->env->mem, size + sizeof *block, err);
+    if (block == NULL) return NULL;
+    block->size = size + sizeof *block;
+    block_link(x, block);
+    return block + 1;
+}
+
+void *exec_alloc_zero(Exec *x, size_t size, Error *err)
+{
+    void *ptr = exec_alloc(x, size, err);
+    if (ptr != NULL) memset(ptr, 0, size);
+    return ptr;
+}
+
+void exec_free(Exec *x, void *ptr)
+{
+    if (ptr == NULL) return;
+    XBlock *block = (XBlock *)ptr - 1;
+    pthread_mutex_lock(&x->lock);
+    if (block->prev != NULL)
+        block->prev->next = block->next;
+    else
+        x->blocks = block->next;
+    if (block->next != NULL) block->next->prev = block->prev;
+    pthread_mutex_unlock(&x->lock);
+    mem_free(x->env->mem, block, block->size);
+}
+
+void *exec_realloc(Exec *x, void *old, size_t size, Error *err)
+{
+    void *ptr = exec_alloc(x, size, err);
+    if (ptr == NULL || old == NULL) return ptr;
+    size_t old_size = ((XBlock *)old - 1)->size - sizeof(XBlock);
+    memcpy(ptr, old, old_size < size ? old_size : size);
+    exec_free(x, old);
+    return ptr;
+}
+
+/* ---- executions ----------------------------------------------------------------------------------- */
+
+static tcudb_status exec_begin(Exec *x, const ExecEnv *env, const PhysPlan *phys, uint32_t nworkers, Error *err)
+{
+    *x = (Exec){.env = env, .phys = phys, .nworkers = nworkers};
+    pthread_mutex_init(&x->lock, NULL);
+    arena_init(&x->arena, env->mem);
+    x->workers = exec_alloc_zero(x, nworkers * sizeof *x->workers, err);
+    TRY_PTR(x->workers);
+    for (uint32_t i = 0; i < nworkers; i++) {
+        Worker *w = &x->workers[i];
+        w->x = x;
+        w->id = i;
+        arena_init(&w->own, env->mem);
+        arena_init(&w->batch, env->mem);
+        w->ctx = (EvalCtx){.arena = &w->batch, .now = env->now, .cancel = env->cancel};
+        w->ctx.random[0] = exec_clock() ^ (UINT64_C(0x9e3779b97f4a7c15) * (i + 1));
+        w->ctx.random[1] = (uint64_t)env->now + i + 1;
+    }
+    return TCUDB_OK;
+}
+
+/* Arenas of operators, to be freed with the execution. */
+struct ArenaSet {
+    struct ArenaSet *next;
+    Arena *arenas;
+};
+
+tcudb_status exec_arenas(Exec *x, Arena **out, Error *err)
+{
+    struct ArenaSet *set = ARENA_NEW(&x->arena, struct ArenaSet, err);
+    TRY_PTR(set);
+    set->arenas = ARENA_ARRAY(&x->arena, Arena, x->nworkers, err);
+    TRY_PTR(set->arenas);
+    for (uint32_t i = 0; i < x->nworkers; i++) arena_init(&set->arenas[i], x->env->mem);
+    set->next = x->arenas;
+    x->arenas = set;
+    *out = set->arenas;
+    return TCUDB_OK;
+}
+
+void exec_end(Exec *x)
+{
+    for (struct ArenaSet *set = x->arenas; set != NULL; set = set->next)
+        for (uint32_t i = 0; i < x->nworkers; i++) arena_free(&set->arenas[i]);
+    for (uint32_t i = 0; i < x->nworkers && x->workers != NULL; i++) {
+        arena_free(&x->workers[i].own);
+        arena_free(&x->workers[i].batch);
+    }
+    arena_free(&x->arena);
+    while (x->blocks != NULL) {
+        XBlock *block = x->blocks;
+        x->blocks = block->next;
+        mem_free(x->env->mem, block, block->size);
+    }
+    pthread_mutex_destroy(&x->lock);
+}
+
+tcudb_status exec_child_new(Exec *parent, Worker *caller, Exec *child, Error *err)
+{
+    tcudb_status status = exec_begin(child, parent->env, parent->phys, 1, err);
+    child->parent = parent;
+    child->serial = true;
+    child->cte_rows = parent->cte_rows;
+    child->frames = parent->frames;
+    if (status == TCUDB_OK) {
+        child->workers[0].ctx.random[0] = caller->ctx.random[0]++;
+        child->cte_rows = ARENA_ARRAY(&child->arena, Rows *, parent->phys->nctes + 1, err);
+        if (child->cte_rows == NULL) return TCUDB_NOMEM;
+        memcpy(child->cte_rows, parent->cte_rows, parent->phys->nctes * sizeof *child->cte_rows);
+    }
+    return status;
+}
+
+tcudb_status exec_check_cancel(const Exec *x, Error *err)
+{
+    const atomic_bool *cancel = x->env->cancel;
+    if (cancel == NULL || !atomic_load_explicit(cancel, memory_order_relaxed)) return TCUDB_OK;
+    return error_set(err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request");
+}
+
+tcudb_status exec_too_many_rows(Error *err)
+{
+    return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "too many rows to keep in one operator");
+}
+
+/* ---- phases ----------------------------------------------------------------------------------------- */
+
+typedef struct Phase {
+    Exec *x;
+    PhysNode *node;
+    Stage *down; /* sources only */
+    uint64_t base;
+    TaskFn fn;
+    void *ctx;
+} Phase;
+
+static tcudb_status phase_task(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    Phase *p = ctx;
+    Worker *w = &p->x->workers[worker];
+    uint64_t start = p->node == NULL ? 0 : exec_clock();
+    w->task = p->base + task;
+    arena_reset(&w->batch);
+    w->ctx.arena = &w->batch;
+    bool skip = p->down != NULL && stage_stopped(p->down);
+    tcudb_status status = skip ? TCUDB_OK : p->fn(p->ctx, w, task, err);
+    if (status == TCUDB_OK && p->down != NULL) status = stage_task_end(p->down, w, err);
+    if (p->node != NULL)
+        atomic_fetch_add_explicit(&p->node->stats.phase_ns, exec_clock() - start, memory_order_relaxed);
+    return status;
+}
+
+static tcudb_status run_phase(Phase *p, uint64_t tasks, Error *err)
+{
+    if (!p->x->serial) return pool_run(p->x->env->pool, tasks, phase_task, p, p->x->env->cancel, err);
+    for (uint64_t t = 0; t < tasks; t++) {
+        TRY(exec_check_cancel(p->x, err));
+        TRY(phase_task(p, 0, t, err));
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status exec_parallel(Exec *x, PhysNode *node, uint64_t tasks, TaskFn fn, void *ctx, Error *err)
+{
+    Phase p = {.x = x, .node = node, .fn = fn, .ctx = ctx};
+    return run_phase(&p, tasks, err);
+}
+
+tcudb_status exec_source(Exec *x, PhysNode *node, Stage *down, uint64_t tasks, TaskFn fn, void *ctx, Error *err)
+{
+    Phase p = {.x = x, .node = node, .down = down, .base = x->next_task, .fn = fn, .ctx = ctx};
+    x->next_task += tasks;
+    TRY(stage_open(down, p.base, tasks, err));
+    return run_phase(&p, tasks, err);
+}
+
+tcudb_status exec_produce(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    down->from = node;
+    atomic_fetch_add_explicit(&node->stats.loops, 1, memory_order_relaxed);
+    return node->op->run(x, node, down, err);
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------ */
+
+tcudb_status stage_open(Stage *stage, uint64_t base, uint64_t tasks, Error *err)
+{
+    while (stage->open == NULL && stage->down != NULL) stage = stage->down;
+    return stage->open == NULL ? TCUDB_OK : stage->open(stage, base, tasks, err);
+}
+
+tcudb_status stage_task_end(Stage *stage, Worker *w, Error *err)
+{
+    while (stage->task_end == NULL && stage->down != NULL) stage = stage->down;
+    return stage->task_end == NULL ? TCUDB_OK : stage->task_end(stage, w, err);
+}
+
+tcudb_status stage_push(Stage *stage, Worker *w, const Batch *batch, Error *err)
+{
+    assert(batch->n <= batch->rows && (batch->sel != NULL || batch->n == batch->rows));
+    if (batch->n == 0) return TCUDB_OK;
+    TRY(exec_check_cancel(w->x, err));
+    if (stage->from == NULL) return stage->push(stage, w, batch, err);
+    OpStats *stats = &stage->from->stats;
+    uint64_t start = exec_clock();
+    tcudb_status status = stage->push(stage, w, batch, err);
+    atomic_fetch_add_explicit(&stats->down_ns, exec_clock() - start, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats->rows, batch->n, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stats->batches, 1, memory_order_relaxed);
+    return status;
+}
+
+/* ---- running a plan ----------------------------------------------------------------------------------- */
+
+typedef struct Root {
+    ExecSink sink;
+    void *ctx;
+    uint64_t rows;
+} Root;
+
+static tcudb_status root_emit(void *ctx, const Batch *batch, Error *err)
+{
+    Root *root = ctx;
+    root->rows += batch->n;
+    return root->sink == NULL ? TCUDB_OK : root->sink(root->ctx, batch, err);
+}
+
+static tcudb_status run_root(Exec *x, Root *root, Error *err)
+{
+    Ordered *ordered = NULL;
+    x->cte_rows = ARENA_ARRAY(&x->arena, Rows *, x->phys->nctes + 1, err);
+    TRY_PTR(x->cte_rows);
+    TRY(ordered_new(x, root_emit, root, &ordered, err));
+    tcudb_status status = exec_produce(x, x->phys->root, ordered_stage(ordered), err);
+    ordered_free(ordered);
+    return status;
+}
+
+/* Measures the peak of this execution; concurrent statements of the database count in. */
+static size_t peak_begin(Mem *mem)
+{
+    return mem == NULL ? 0 : atomic_exchange(&mem->peak, atomic_load(&mem->used));
+}
+
+static size_t peak_end(Mem *mem, size_t before)
+{
+    if (mem == NULL) return 0;
+    size_t peak = atomic_load(&mem->peak);
+    if (before > peak) atomic_store(&mem->peak, before);
+    return peak;
+}
+
+tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, void *ctx, ExecReport *report,
+                      Error *err)
+{
+    Exec x;
+    Root root = {sink, ctx, 0};
+    uint64_t start = exec_clock();
+    size_t before = peak_begin(env->mem);
+    tcudb_status status = exec_begin(&x, env, phys, pool_workers(env->pool), err);
+    if (status == TCUDB_OK) status = run_root(&x, &root, err);
+    if (report != NULL) {
+        *report = (ExecReport){.engine = "cpu", .exact = true, .rows = phys->writes ? x.written : root.rows};
+        report->peak_bytes = peak_end(env->mem, before);
+        report->seconds = (double)(exec_clock() - start) * 1e-9;
+        snprintf(report->why, sizeof report->why, "%s", phys->why);
+    }
+    exec_end(&x);
+    return status;
+}
+
+/* ---- common table expressions -------------------------------------------------------------------------- */
+
+static bool node_uses_cte(const PhysNode *node, const Cte *cte)
+{
+    if (node->plan->kind == PLAN_CTE_SCAN && node->plan->cte_scan.cte == cte) return true;
+    for (uint32_t i = 0; i < node->ninputs; i++)
+        if (node_uses_cte(node->inputs[i], cte)) return true;
+    return false;
+}
+
+tcudb_status exec_materialise_ctes(Exec *x, PhysNode *node, Error *err)
+{
+    for (uint32_t i = 0; i < x->phys->nctes; i++) {
+        bool needed = node_uses_cte(node, x->phys->ctes[i]);
+        for (uint32_t j = i + 1; j < x->phys->nctes && !needed; j++) /* used by one that is needed */
+            needed = node_uses_cte(x->phys->cte_nodes[j], x->phys->ctes[i]);
+        if (!needed || x->cte_rows[i] != NULL || x->phys->cte_free[i]) continue;
+        TRY(exec_collect(x, x->phys->cte_nodes[i], &x->cte_rows[i], err));
+    }
+    return TCUDB_OK;
+}

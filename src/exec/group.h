@@ -1,0 +1,33 @@
+/*
+ * group.h: grouping shared by AGGREGATE, DISTINCT and the set operations: rows in, one state row a key.
+ */
+#ifndef EXEC_GROUP_H
+#define EXEC_GROUP_H
+
+#include "exec/agg.h"
+#include "exec/keys.h"
+
+/* Results of grouping: state rows in a deterministic order: [hash][key][states]. */
+typedef struct Groups {
+    uint64_t n;
+    uint32_t nparts;
+    struct GroupPart {
+        char *rows;
+        uint32_t n;
+    } * parts;
+} Groups;
+
+typedef struct Grouping Grouping;
+
+/* keys over in; aggregates over in. The grouping counts nothing by itself. */
+tcudb_status grouping_new(Exec *x, PhysNode *node, const KeySpec *spec, const Ev *keys, AggSpec *aggs, uint32_t naggs,
+                          Grouping **out, Error *err) MUST_CHECK;
+Stage *grouping_stage(Grouping *g);
+/* Which input of a set operation pushes next (0 or 1): COUNT_STAR number `side` counts its rows. */
+void grouping_set_side(Grouping *g, uint32_t side);
+/* Merges what the workers have; call after the last phase. */
+tcudb_status grouping_finish(Grouping *g, Groups *out, Error *err) MUST_CHECK;
+uint32_t grouping_stride(const Grouping *g);
+uint32_t grouping_state_at(const Grouping *g);
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * keys.h: rows of key values as words: encoding, hashing, equality; and tables that number distinct keys.
+ *
+ * A key is `compared` words that decide equality, then one pointer word per text column (equality compares
+ * the bytes too), then words that are only carried (a decimal's display scale, an interval's fields):
+ *
+ *     [null mask] [col 0] [col 1 ...] | [text pointers] | [carried]
+ *
+ * Values that SQL calls equal have equal words: -0 is 0, all NaN are one, 1.50 is 1.5, one day is 24
+ * hours. Text from a known dictionary is its code.
+ */
+#ifndef EXEC_KEYS_H
+#define EXEC_KEYS_H
+
+#include "exec/exec_int.h"
+
+typedef enum KeyForm { KEY_INT, KEY_CODE, KEY_I128, KEY_FLOAT, KEY_NUM, KEY_INTERVAL, KEY_TEXT } KeyForm;
+
+typedef struct KeyCol {
+    KeyForm form;
+    Type type;
+    uint8_t phys;
+    uint32_t word;      /* first compared word */
+    uint32_t extra;     /* first pointer or carried word */
+    const Table *table; /* KEY_CODE */
+    uint32_t column;
+    DictView view;
+} KeyCol;
+
+typedef struct KeySpec {
+    uint32_t ncols;
+    KeyCol *cols;
+    bool with_nulls; /* the first words are the null mask: NULLs are equal (grouping) */
+    uint32_t compared;
+    uint32_t ntext;      /* pointer words follow the compared ones */
+    uint32_t *text_word; /* compared word (length, hash) of each */
+    uint32_t words;      /* in all */
+} KeySpec;
+
+/* infos[i]: facts about column i (dictionaries). */
+tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_t n, bool with_nulls, KeySpec *out,
+                       Error *err) MUST_CHECK;
+/* Encodes the rows sel[0..n-1]: out has n * spec->words words, hash n. Without a null mask the rows must
+ * have no NULL. Text pointers point into the batch's memory. */
+tcudb_status keys_encode(const KeySpec *spec, Arena *arena, const Vector *cols, const uint16_t *sel, uint32_t n,
+                         uint32_t rows, uint64_t *out, uint64_t *hash, Error *err) MUST_CHECK;
+/* Column `col` of n keys that lie `stride` bytes apart. */
+tcudb_status keys_decode(const KeySpec *spec, uint32_t col, const char *keys, size_t stride, uint32_t n, Arena *arena,
+                         Vector *out, Error *err) MUST_CHECK;
+bool keys_text_equal(const KeySpec *spec, const uint64_t *a, const uint64_t *b);
+
+static inline bool keys_equal(const KeySpec *spec, const uint64_t *a, const uint64_t *b)
+{
+    uint64_t diff = 0;
+    for (uint32_t i = 0; i < spec->compared; i++) diff |= a[i] ^ b[i];
+    return diff == 0 && (spec->ntext == 0 || keys_text_equal(spec, a, b));
+}
+
+static inline uint64_t keys_mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ (h >> 32);
+}
+
+/* Distinct keys in order of first appearance, each with `state_bytes` of zeroed state:
+ * a row is [hash][key words][state]. */
+typedef struct KeyTable {
+    Exec *x;
+    const KeySpec *spec;
+    uint32_t state_at; /* byte offset of the state in a row */
+    uint32_t stride;
+    uint64_t *slots; /* hash high half << 32 | row + 1 */
+    uint64_t nslots;
+    char *rows;
+    uint32_t n, cap;
+    Arena *text; /* where the bytes of new text keys go; NULL: they are kept already */
+} KeyTable;
+
+tcudb_status keytable_init(Exec *x, const KeySpec *spec, uint32_t state_bytes, Arena *text, KeyTable *out,
+                           Error *err) MUST_CHECK;
+void keytable_free(KeyTable *t);
+/* Detaches the rows (the caller frees them with exec_free) and empties the table. */
+char *keytable_take_rows(KeyTable *t);
+/* Row number of each key, inserted if new. */
+tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *out,
+                           Error *err) MUST_CHECK;
+/* The same for one key. *found: it was there before. */
+tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found,
+                          Error *err) MUST_CHECK;
+
+static inline char *keytable_row(const KeyTable *t, uint32_t row)
+{
+    return t->rows + (size_t)row * t->stride;
+}
+static inline char *keytable_state(const KeyTable *t, uint32_t row)
+{
+    return keytable_row(t, row) + t->state_at;
+}
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * colinfo.c: what is known of every column of a statement, from exact facts.
+ *
+ * Scans give dictionaries (text) and bounds (integers, dates, decimals up to 18 digits: the extremes over
+ * all segments). Renaming keeps both; +, - and * of bounded integers give bounds by interval arithmetic if
+ * they stay within 64 bits. Everything else is unknown. Facts hold for every row of the statement, NULLs
+ * aside, since rows only get fewer or repeated on the way up.
+ */
+#include "phys/phys.h"
+
+static bool int_value(const Value *v, int64_t *out)
+{
+    if (v->null) return false;
+    switch (type_phys(v->type)) {
+    case PHYS_BOOL: *out = v->b; return true;
+    case PHYS_I16: *out = v->i16; return true;
+    case PHYS_I32: *out = v->i32; return true;
+    case PHYS_I64: *out = v->i64; return true;
+    default: return false;
+    }
+}
+
+static void scan_bounds(const Table *table, uint32_t column, ColInfo *info)
+{
+    bool any = false;
+    int64_t lo, hi;
+    for (uint32_t s = 0; s < table_segments(table); s++) {
+        const SegColumn *seg = segment_column(table, s, column);
+        if (seg == NULL) return;
+        if (seg->rows == seg->nulls) continue;
+        if (!seg->has_bounds || !int_value(&seg->min, &lo) || !int_value(&seg->max, &hi)) return;
+        if (!any || lo < info->min) info->min = lo;
+        if (!any || hi > info->max) info->max = hi;
+        any = true;
+    }
+    if (!any) info->min = info->max = 0;
+    info->has_bounds = true;
+}
+
+static void scan_info(ColInfo *all, const Plan *plan)
+{
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        uint32_t column = plan->scan.columns[i];
+        if (column == ROWID_COLUMN) continue;
+        ColInfo *info = &all[plan->cols[i].id];
+        *info = (ColInfo){.table = plan->scan.table, .column = column};
+        Phys phys = type_phys(plan->cols[i].type);
+        info->dict = phys == PHYS_STR;
+        if (phys <= PHYS_I64) scan_bounds(plan->scan.table, column, info);
+    }
+}
+
+/* Only the bounds of a call's result; exact numbers with one scale rule: + and - align scales first. */
+static bool int_args(const ColInfo *all, ColId n, const Expr *e, ColInfo *a, ColInfo *b)
+{
+    *a = phys_expr_info(all, n, e->args[0]);
+    *b = phys_expr_info(all, n, e->args[1]);
+    return a->has_bounds && b->has_bounds;
+}
+
+static bool fits(int128 lo, int128 hi, ColInfo *out)
+{
+    if (lo < INT64_MIN || hi > INT64_MAX) return false;
+    *out = (ColInfo){.has_bounds = true, .min = (int64_t)lo, .max = (int64_t)hi};
+    return true;
+}
+
+static bool same_scale(const Expr *e)
+{
+    return e->args[0]->type.scale == e->args[1]->type.scale && e->type.scale == e->args[0]->type.scale;
+}
+
+static bool mul_bounds(const ColInfo *a, const ColInfo *b, ColInfo *out)
+{
+    int128 p[4] = {(int128)a->min * b->min, (int128)a->min * b->max, (int128)a->max * b->min, (int128)a->max * b->max};
+    int128 lo = p[0], hi = p[0];
+    for (int i = 1; i < 4; i++) {
+        if (p[i] < lo) lo = p[i];
+        if (p[i] > hi) hi = p[i];
+    }
+    return fits(lo, hi, out);
+}
+
+static ColInfo call_info(const ColInfo *all, ColId n, const Expr *e)
+{
+    ColInfo a, b, none = {0}, out;
+    if (type_phys(e->type) > PHYS_I64 || type_phys(e->type) == PHYS_BOOL || e->nargs == 0) return none;
+    if (e->type.id == TYPE_DATE || e->type.id == TYPE_TIMESTAMP) return none;
+    if (e->func->kind == FUNC_CAST && e->nargs == 1) {
+        bool plain = type_phys(e->args[0]->type) <= PHYS_I64 && e->args[0]->type.scale == e->type.scale;
+        a = phys_expr_info(all, n, e->args[0]);
+        a.dict = false;
+        return plain && a.has_bounds ? a : none;
+    }
+    if (e->func->kind != FUNC_OPERATOR || e->nargs != 2 || !int_args(all, n, e, &a, &b)) return none;
+    if (type_phys(e->args[0]->type) > PHYS_I64 || type_phys(e->args[1]->type) > PHYS_I64) return none;
+    bool ok = false;
+    if (strcmp(e->func->name, "+") == 0 && same_scale(e)) ok = fits((int128)a.min + b.min, (int128)a.max + b.max, &out);
+    if (strcmp(e->func->name, "-") == 0 && same_scale(e)) ok = fits((int128)a.min - b.max, (int128)a.max - b.min, &out);
+    if (strcmp(e->func->name, "*") == 0 && e->args[0]->type.scale + e->args[1]->type.scale == e->type.scale)
+        ok = mul_bounds(&a, &b, &out);
+    return ok ? out : none;
+}
+
+ColInfo phys_expr_info(const ColInfo *all, ColId n, const Expr *e)
+{
+    ColInfo info = {0};
+    if (e->kind == EXPR_COL && e->col < n) return all[e->col];
+    if (e->kind == EXPR_CONST) {
+        int64_t v;
+        info.has_bounds = int_value(&e->value, &v);
+        if (info.has_bounds) info.min = info.max = v;
+        return info;
+    }
+    return e->kind == EXPR_FUNC ? call_info(all, n, e) : info;
+}
+
+static void named_info(ColInfo *all, ColId n, const NamedExpr *exprs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        bool same = exprs[i].expr->kind == EXPR_COL && exprs[i].expr->col == exprs[i].col.id;
+        if (!same) all[exprs[i].col.id] = phys_expr_info(all, n, exprs[i].expr);
+    }
+}
+
+void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
+{
+    for (uint32_t i = 0; i < plan->ninputs; i++) phys_collect_info(all, n, plan->inputs[i]);
+    switch (plan->kind) {
+    case PLAN_SCAN: scan_info(all, plan); break;
+    case PLAN_PROJECT: named_info(all, n, plan->project.exprs, plan->ncols); break;
+    case PLAN_AGGREGATE: named_info(all, n, plan->agg.groups, plan->agg.ngroups); break;
+    case PLAN_CTE_SCAN: /* the CTE's own plan has been collected before */
+        for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = all[plan->cte_scan.cte->plan->cols[i].id];
+        break;
+    default: break;
+    }
+}
