@@ -68,7 +68,7 @@ static inline Value model_value(const Model *m, uint64_t row)
     case PHYS_I16: v.i16 = (int16_t)i; break;
     case PHYS_I32: v.i32 = (int32_t)i; break;
     case PHYS_I64: v.i64 = i; break;
-    case PHYS_I128: v.i128 = m->shape == SHAPE_WIDE ? (int128)i << 40 : (int128)i; break;
+    case PHYS_I128: v.i128 = m->shape == SHAPE_WIDE ? (int128)i * ((int128)1 << 40) : (int128)i; break;
     case PHYS_F32: v.f32 = (float)i / 3; break;
     case PHYS_F64: v.f64 = m->shape == SHAPE_EXTREME && i < 0 ? __builtin_nan("") : (double)i / 3; break;
     case PHYS_NUM:
