@@ -112,6 +112,13 @@ bool plan_joins_once(Opt *opt, const Plan *join, uint32_t side);
 tcudb_status plan_determined(Opt *opt, const Plan *plan, ColSet *set, Error *err) MUST_CHECK;
 /* Values of the type that are equal cannot be told apart. */
 bool equality_is_identity(Type type);
+/* ranges.c: a proven range of an exact number (scaled: 1.50 is 150), columns being outputs of plan or below it;
+ * false for other types. And whether evaluating e can neither fail nor change from call to call. */
+typedef struct Range {
+    int128 min, max;
+} Range;
+bool expr_range(const Plan *plan, const Expr *e, Range *out);
+bool expr_total(const Plan *plan, const Expr *e);
 
 /* COALESCE(e, value). */
 tcudb_status expr_null_as(Opt *opt, Expr *e, bool value, Expr **out, Error *err) MUST_CHECK;
@@ -153,10 +160,6 @@ double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n);
 double card_equality(const Opt *opt, const Expr *a, const Expr *b);
 /* Sets rows of every node below that has none (all: of every node). */
 void card_rows(const Opt *opt, Plan *plan, bool all);
-/* Distinct values among n rows drawn from d values. */
-double card_drawn(double d, double n);
-/* The largest absolute value that an integer or decimal expression can have, proven; INFINITY: not proven. */
-double card_max_abs(const Opt *opt, const Expr *e);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
 /* cost_cpu.c: seconds of one core. */

@@ -1,0 +1,167 @@
+/*
+ * ranges.c: proven ranges of exact numbers, and proofs that evaluating an expression cannot fail.
+ *
+ * Ranges are of scaled integers: numeric(5,2) 1.50 is 150. Columns take theirs from the exact bounds of the
+ * table's segments, else from their type; + - * and casts follow by interval arithmetic in 128 bits. An
+ * arithmetic node whose range fits its type cannot overflow, so it may be evaluated on rows that the query as
+ * written would not have reached: that is what moving sums below or across joins needs.
+ */
+#include "opt/opt_int.h"
+
+#include <assert.h>
+
+static bool value_integer(const Value *v, int128 *out)
+{
+    if (v->null) return false;
+    switch (type_phys(v->type)) {
+    case PHYS_BOOL: *out = v->b; return true;
+    case PHYS_I16: *out = v->i16; return true;
+    case PHYS_I32: *out = v->i32; return true;
+    case PHYS_I64: *out = v->i64; return true;
+    case PHYS_I128: *out = v->i128; return true;
+    default: return false;
+    }
+}
+
+static int128 power_of_ten(uint32_t n)
+{
+    int128 power = 1;
+    for (; n > 0; n--) power *= 10;
+    return power;
+}
+
+/* What a type can hold. */
+static bool type_range(Type type, Range *out)
+{
+    switch (type.id) {
+    case TYPE_INT2: *out = (Range){INT16_MIN, INT16_MAX}; return true;
+    case TYPE_INT4: *out = (Range){INT32_MIN, INT32_MAX}; return true;
+    case TYPE_INT8: *out = (Range){INT64_MIN, INT64_MAX}; return true;
+    case TYPE_NUMERIC:
+        if (type.precision == 0) return false;
+        *out = (Range){1 - power_of_ten(type.precision), power_of_ten(type.precision) - 1};
+        return true;
+    default: return false;
+    }
+}
+
+static bool scan_range(const Plan *plan, ColId id, Range *out)
+{
+    if (plan->kind == PLAN_SCAN) {
+        for (uint32_t i = 0; i < plan->ncols; i++) {
+            if (plan->cols[i].id != id || plan->scan.columns[i] == ROWID_COLUMN) continue;
+            ColumnStats stats;
+            if (catalog_stats(plan->scan.table, plan->scan.columns[i], &stats, NULL) != TCUDB_OK) return false;
+            return stats.has_bounds && value_integer(&stats.min, &out->min) && value_integer(&stats.max, &out->max);
+        }
+        return false;
+    }
+    for (uint32_t i = 0; i < plan->ninputs; i++)
+        if (scan_range(plan->inputs[i], id, out)) return true;
+    return false;
+}
+
+static void widen(Range *range, Range other)
+{
+    if (other.min < range->min) range->min = other.min;
+    if (other.max > range->max) range->max = other.max;
+}
+
+static bool multiply(Range a, Range b, Range *out)
+{
+    int128 p[4];
+    bool overflow = __builtin_mul_overflow(a.min, b.min, &p[0]) | __builtin_mul_overflow(a.min, b.max, &p[1]) |
+                    __builtin_mul_overflow(a.max, b.min, &p[2]) | __builtin_mul_overflow(a.max, b.max, &p[3]);
+    *out = (Range){p[0], p[0]};
+    for (int i = 1; i < 4; i++) widen(out, (Range){p[i], p[i]});
+    return !overflow;
+}
+
+static bool rescale(Range *range, uint32_t from, uint32_t to)
+{
+    if (to < from) return false; /* rounds */
+    Range factor = {power_of_ten(to - from), power_of_ten(to - from)};
+    return multiply(*range, factor, range);
+}
+
+static bool add(Range a, Range b, Range *out)
+{
+    return !__builtin_add_overflow(a.min, b.min, &out->min) && !__builtin_add_overflow(a.max, b.max, &out->max);
+}
+
+static bool call_range(const Plan *plan, const Expr *e, Range *out)
+{
+    Range a, b;
+    const Expr *x = e->args[0];
+    if (!expr_range(plan, x, &a)) return false;
+    if (e->func->kind == FUNC_CAST) {
+        if (!rescale(&a, x->type.scale, e->type.scale)) return false;
+        *out = a;
+        return true;
+    }
+    if (e->func->kind != FUNC_OPERATOR) return false;
+    if (e->nargs == 1) {
+        *out = (Range){-a.max, -a.min};
+        return strcmp(e->func->name, "-") == 0;
+    }
+    const Expr *y = e->args[1];
+    if (e->nargs != 2 || !expr_range(plan, y, &b)) return false;
+    if (strcmp(e->func->name, "*") == 0) return x->type.scale + y->type.scale == e->type.scale && multiply(a, b, out);
+    if (!rescale(&a, x->type.scale, e->type.scale) || !rescale(&b, y->type.scale, e->type.scale)) return false;
+    if (strcmp(e->func->name, "+") == 0) return add(a, b, out);
+    return strcmp(e->func->name, "-") == 0 && add(a, (Range){-b.max, -b.min}, out);
+}
+
+/* The union of the branches; NULL constants add nothing. */
+static bool branches_range(const Plan *plan, const Expr *e, Range *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        bool condition = e->kind == EXPR_CASE && i % 2 == 0 && i + 1 < e->nargs;
+        Range range;
+        if (condition || expr_is_null_const(e->args[i])) continue;
+        if (!expr_range(plan, e->args[i], &range)) return false;
+        if (!any) *out = range;
+        widen(out, range);
+        any = true;
+    }
+    if (!any) *out = (Range){0, 0};
+    return true;
+}
+
+bool expr_range(const Plan *plan, const Expr *e, Range *out)
+{
+    Range whole;
+    if (!type_range(e->type, &whole)) return false;
+    bool known = false;
+    if (e->kind == EXPR_CONST && value_integer(&e->value, &out->min)) {
+        out->max = out->min;
+        return true;
+    }
+    if (e->kind == EXPR_COL) known = scan_range(plan, e->col, out);
+    if (e->kind == EXPR_FUNC && e->nargs > 0) known = call_range(plan, e, out);
+    if (e->kind == EXPR_CASE || e->kind == EXPR_COALESCE) known = branches_range(plan, e, out);
+    if (!known || out->min < whole.min || out->max > whole.max) *out = whole;
+    return true;
+}
+
+typedef struct Totality {
+    const Plan *plan;
+} Totality;
+
+static bool total_node(void *ctx, const Expr *e)
+{
+    const Totality *t = ctx;
+    Range range, whole;
+    if (e->kind != EXPR_FUNC) return true;
+    if ((e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not")) return true;
+    if (e->func->kind == FUNC_OPERATOR && strncmp(e->func->name, "is ", 3) == 0) return true;
+    return type_range(e->type, &whole) && call_range(t->plan, e, &range) && range.min >= whole.min &&
+           range.max <= whole.max;
+}
+
+bool expr_total(const Plan *plan, const Expr *e)
+{
+    Totality t = {plan};
+    return !expr_volatile(e) && expr_walk(e, total_node, &t);
+}
