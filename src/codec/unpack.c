@@ -4,7 +4,7 @@
  * The scalar twin reads the 64-bit word at the value's byte and, if the value reaches past it, one byte more.
  * Values in the last 8 bytes are read from a padded copy, so that nothing past `size` is touched.
  */
-#include "codec/codec.h"
+#include "codec/unpack_int.h"
 
 #include <assert.h>
 #include <string.h>
@@ -48,10 +48,10 @@ static inline void put(void *out, uint32_t out_width, uint32_t i, uint64_t value
     }
 }
 
-static void unpack_scalar(const uint8_t *in, size_t size, uint32_t n, uint32_t bits, uint64_t base, uint32_t out_width,
-                          void *out)
+static void unpack_scalar(const uint8_t *in, size_t size, uint32_t from, uint32_t n, uint32_t bits, uint64_t base,
+                          uint32_t out_width, void *out)
 {
-    uint32_t i = 0;
+    uint32_t i = from;
     for (; i < n && (((uint64_t)i * bits) >> 3) + 9 <= size; i++)
         put(out, out_width, i, window(in, (uint64_t)i * bits, bits) + base);
     for (; i < n; i++) put(out, out_width, i, bitpack_get(in, size, i, bits) + base);
@@ -65,12 +65,38 @@ void bitpack_unpack(const uint8_t *in, size_t size, uint32_t n, uint32_t bits, u
         for (uint32_t i = 0; i < n; i++) put(out, out_width, i, base);
         return;
     }
-    unpack_scalar(in, size, n, bits, base, out_width, out);
+    uint32_t done = unpack_simd(in, size, n, bits, base, out_width, out);
+    unpack_scalar(in, size, done, n, bits, base, out_width, out);
+}
+
+/* One load a value; the stream's last values are left to the caller. Returns how many were done. */
+#define GATHER(T)                                                                                                      \
+    for (; i < nsel; i++) {                                                                                            \
+        uint64_t word, bit = (uint64_t)sel[i] * bits;                                                                  \
+        if ((bit >> 3) + 8 > size) break;                                                                              \
+        memcpy(&word, in + (bit >> 3), 8);                                                                             \
+        ((T *)out)[sel[i]] = (T)(((word >> (bit & 7)) & mask) + base);                                                 \
+    }
+
+static uint32_t gather_one_load(const uint8_t *in, size_t size, const uint16_t *sel, uint32_t nsel, uint32_t bits,
+                                uint64_t base, uint32_t out_width, void *out)
+{
+    uint64_t mask = low_mask(bits);
+    uint32_t i = 0;
+    switch (out_width) {
+    case 1: GATHER(uint8_t); break;
+    case 2: GATHER(uint16_t); break;
+    case 4: GATHER(uint32_t); break;
+    default: GATHER(uint64_t); break;
+    }
+    return i;
 }
 
 void bitpack_gather(const uint8_t *in, size_t size, const uint16_t *sel, uint32_t nsel, uint32_t bits, uint64_t base,
                     uint32_t out_width, void *out)
 {
     assert(bits <= 64);
-    for (uint32_t i = 0; i < nsel; i++) put(out, out_width, sel[i], bitpack_get(in, size, sel[i], bits) + base);
+    const uint32_t one_load = 57; /* a value and its shift fit 64 bits */
+    uint32_t i = bits <= one_load ? gather_one_load(in, size, sel, nsel, bits, base, out_width, out) : 0;
+    for (; i < nsel; i++) put(out, out_width, sel[i], bitpack_get(in, size, sel[i], bits) + base);
 }
