@@ -44,7 +44,8 @@ def must(db, sql):
 
 
 def run_script(db, text):
-    for statement in text.split(";"):
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
+    for statement in "\n".join(lines).split(";"):
         if statement.strip():
             must(db, statement)
 

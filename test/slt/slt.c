@@ -290,9 +290,9 @@ static bool is_us(const char *name)
 
 static void run_record(Run *run, size_t record)
 {
-    char kind[32] = "", a[64] = "", b[64] = "", c[64] = "";
+    char kind[32] = "", a[512] = "", b[64] = "", c[64] = "";
     const char *line = run->lines.at[run->line++];
-    sscanf(line, "%31s %63s %63s %63s", kind, a, b, c);
+    sscanf(line, "%31s %511s %63s %63s", kind, a, b, c);
     if (strcmp(kind, "hash-threshold") == 0) {
         run->threshold = strtoul(a, NULL, 10);
     } else if (strcmp(kind, "halt") == 0) {
