@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+enum { HUGE_PAGE = 2 << 20 }; /* blocks from this size on ask for huge pages: 512 times fewer faults */
 enum { MEM_ALIGN = 64, ARENA_FIRST = 4096, ARENA_MAX = 1 << 20, ARENA_ALIGN = 16, ARENA_LARGE = 4096 };
 
 struct ArenaBlock {
@@ -57,19 +59,24 @@ void mem_release(Mem *mem, size_t size)
     (void)before;
 }
 
-static size_t rounded(size_t size)
+static void *alloc_aligned(size_t size)
 {
-    return size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1);
+    if (size < HUGE_PAGE)
+        return aligned_alloc(MEM_ALIGN, size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1));
+    size_t whole = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    void *ptr = aligned_alloc(HUGE_PAGE, whole);
+    if (ptr != NULL) (void)madvise(ptr, whole, MADV_HUGEPAGE); /* advice only */
+    return ptr;
 }
 
 void *mem_alloc(Mem *mem, size_t size, Error *err)
 {
-    if (size > SIZE_MAX - MEM_ALIGN) {
+    if (size > SIZE_MAX - HUGE_PAGE) {
         error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
         return NULL;
     }
     if (mem_charge(mem, size, err) != TCUDB_OK) return NULL;
-    void *ptr = aligned_alloc(MEM_ALIGN, rounded(size));
+    void *ptr = alloc_aligned(size);
     if (ptr == NULL) {
         mem_release(mem, size);
         error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
