@@ -18,7 +18,7 @@ static double at_least_one(double rows)
 }
 
 /* Distinct values among n rows drawn from d: d (1 - (1 - 1/d)^n). */
-static double drawn(double d, double n)
+double card_drawn(double d, double n)
 {
     if (d <= 1) return 1;
     double e = -expm1(n * log1p(-1 / d)) * d;
@@ -29,7 +29,7 @@ static double group_rows(const Opt *opt, const Plan *agg, double rows)
 {
     double groups = 1;
     for (uint32_t i = 0; i < agg->agg.ngroups; i++) groups *= card_distinct(opt, agg->agg.groups[i].expr, INFINITY);
-    return agg->agg.ngroups == 0 ? 1 : drawn(groups, rows);
+    return agg->agg.ngroups == 0 ? 1 : card_drawn(groups, rows);
 }
 
 static double distinct_rows(const Opt *opt, const Plan *plan, double rows)
@@ -39,7 +39,7 @@ static double distinct_rows(const Opt *opt, const Plan *plan, double rows)
         double d = card_fact(opt, plan->cols[i].id)->distinct;
         groups *= d > 0 ? d : rows;
     }
-    return drawn(groups, rows);
+    return card_drawn(groups, rows);
 }
 
 /* Share of left rows with a partner: the right side's share of the key's values. */

@@ -51,7 +51,8 @@ static bool to_numeric(Type from, Type to)
     bool integer = from.id == TYPE_INT2 || from.id == TYPE_INT4 || from.id == TYPE_INT8;
     if (to.id != TYPE_NUMERIC) return false;
     if (integer) return to.precision == 0 || (to.precision >= 19 && to.scale == 0);
-    return from.id == TYPE_NUMERIC && from.precision != 0 && to.precision == 0;
+    if (from.id != TYPE_NUMERIC || from.precision == 0) return false;
+    return to.precision == 0 || (to.scale >= from.scale && to.precision - to.scale >= from.precision - from.scale);
 }
 
 /* The argument of a cast that may be undone, or NULL. */

@@ -160,6 +160,10 @@ double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n);
 double card_equality(const Opt *opt, const Expr *a, const Expr *b);
 /* Sets rows of every node below that has none (all: of every node). */
 void card_rows(const Opt *opt, Plan *plan, bool all);
+/* Distinct values among n rows drawn from d values. */
+double card_drawn(double d, double n);
+/* The largest absolute value that an integer or decimal expression can have, proven; INFINITY: not proven. */
+double card_max_abs(const Opt *opt, const Expr *e);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
 /* cost_cpu.c: seconds of one core. */

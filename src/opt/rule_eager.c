@@ -1,0 +1,192 @@
+/*
+ * rule_eager.c: aggregation before the join (eager aggregation; Yan and Larson, 1995).
+ *
+ * Pattern: an aggregate over an inner join.
+ * Rewrite: one or both inputs are first grouped by their columns that the join's conditions and the group
+ * expressions use, with partial sums, counts and extremes; the join meets fewer rows; the aggregate above
+ * combines the partials with the numbers of rows they stand for; a projection restores names and types.
+ *     SELECT sum(a.v), b.w FROM a, b WHERE a.id = b.id GROUP BY b.w
+ *     =>  sum(s) by w over (sum(v) AS s by id over a) join b
+ * Then the same again for the new aggregates below.
+ * Right because: rows of one input that agree on those columns meet the same rows of the other and fall
+ * into the same group, so they may be combined first; eager_split.c says how for each aggregate, exactly,
+ * with bag multiplicities, NULLs, PostgreSQL's result types and its overflow errors.
+ * Loses when: grouping hardly shrinks the input; so only where the cost model sees a clear gain, which is
+ * where the join multiplies rows.
+ */
+#include "opt/eager.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const double GAIN = 0.7; /* the rewrite must cost at most this share of the original */
+
+static tcudb_status used_cols(Opt *opt, const Plan *agg, const Plan *join, ColSet *out, Error *err)
+{
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++) TRY(colset_expr(opt, out, agg->agg.groups[i].expr, err));
+    for (uint32_t i = 0; i < join->join.nconds; i++) TRY(colset_expr(opt, out, join->join.conds[i], err));
+    return TCUDB_OK;
+}
+
+static tcudb_status side_keys(Opt *opt, const ColSet *used, EagerSide *side, Error *err)
+{
+    const Plan *plan = side->plan;
+    side->keys = ARENA_ARRAY(opt->arena, NamedExpr, plan->ncols, err);
+    TRY_PTR(side->keys);
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        if (!colset_has(used, plan->cols[i].id)) continue;
+        NamedExpr *key = &side->keys[side->nkeys++];
+        key->col = plan->cols[i];
+        key->expr = expr_of_col(opt, &plan->cols[i], err);
+        TRY_PTR(key->expr);
+    }
+    return TCUDB_OK;
+}
+
+static double grouped_rows(Opt *opt, const EagerSide *side)
+{
+    double groups = 1;
+    ColSet keys = {0};
+    for (uint32_t i = 0; i < side->nkeys; i++)
+        if (colset_add(opt, &keys, side->keys[i].col.id, NULL) != TCUDB_OK) return side->plan->rows;
+    if (plan_unique_on(opt, side->plan, &keys)) return side->plan->rows; /* nothing to combine */
+    for (uint32_t i = 0; i < side->nkeys; i++) groups *= card_distinct(opt, side->keys[i].expr, INFINITY);
+    return card_drawn(groups, side->plan->rows);
+}
+
+/* Chooses which sides to aggregate; none: *gain false. */
+static void choose_sides(Eager *e, bool *gain)
+{
+    double rows[2], grouped[2], out = e->join->rows, best;
+    for (int i = 0; i < 2; i++) {
+        rows[i] = e->sides[i].plan->rows;
+        grouped[i] = grouped_rows(e->opt, &e->sides[i]);
+    }
+    best = GAIN * (cost_hash_join(rows[0], rows[1], out) + cost_aggregate(out, e->agg->rows));
+    *gain = false;
+    for (uint32_t pre = 1; pre < 4; pre++) {
+        double n[2], cost = 0, shrink = 1;
+        for (int i = 0; i < 2; i++) {
+            n[i] = (pre >> i & 1) != 0 ? grouped[i] : rows[i];
+            if ((pre >> i & 1) != 0) cost += cost_aggregate(rows[i], grouped[i]);
+            shrink *= n[i] / rows[i];
+        }
+        cost += cost_hash_join(n[0], n[1], out * shrink) + cost_aggregate(out * shrink, e->agg->rows);
+        if (cost >= best) continue;
+        best = cost;
+        *gain = true;
+        for (int i = 0; i < 2; i++) e->sides[i].pre = (pre >> i & 1) != 0;
+    }
+}
+
+static tcudb_status set_agg(Opt *opt, Plan *agg, NamedExpr *groups, uint32_t ngroups, AggCall *aggs, uint32_t naggs,
+                            Error *err)
+{
+    agg->agg.groups = groups;
+    agg->agg.ngroups = ngroups;
+    agg->agg.aggs = aggs;
+    agg->agg.naggs = naggs;
+    agg->ncols = ngroups + naggs;
+    agg->cols = ARENA_ARRAY(opt->arena, PlanCol, agg->ncols, err);
+    TRY_PTR(agg->cols);
+    for (uint32_t i = 0; i < ngroups; i++) agg->cols[i] = groups[i].col;
+    for (uint32_t i = 0; i < naggs; i++) agg->cols[ngroups + i] = aggs[i].col;
+    return TCUDB_OK;
+}
+
+static tcudb_status new_agg(Opt *opt, Plan *input, Plan **out, Error *err)
+{
+    *out = plan_new(opt->arena, PLAN_AGGREGATE, 1, 0, err);
+    TRY_PTR(*out);
+    (*out)->inputs[0] = input;
+    return TCUDB_OK;
+}
+
+/* A side grouped by its keys. Without keys (a cross product into one group) it must still vanish if it has no
+ * rows, so it is grouped by a constant. */
+static tcudb_status build_side(Opt *opt, EagerSide *side, Plan **out, Error *err)
+{
+    *out = side->plan;
+    if (!side->pre) return TCUDB_OK;
+    if (side->nkeys == 0) {
+        side->keys = ARENA_ARRAY(opt->arena, NamedExpr, 1, err);
+        TRY_PTR(side->keys);
+        side->keys[0].col = opt_new_col(opt, TYPE(TYPE_BOOL), "all");
+        side->keys[0].expr = expr_bool(opt, true, err);
+        TRY_PTR(side->keys[0].expr);
+        side->nkeys = 1;
+    }
+    TRY(new_agg(opt, side->plan, out, err));
+    TRY(set_agg(opt, *out, side->keys, side->nkeys, side->partials, side->npartials, err));
+    (*out)->rows = grouped_rows(opt, side);
+    return TCUDB_OK;
+}
+
+static tcudb_status build(Eager *e, Expr *const *finals, Plan **out, Error *err)
+{
+    Opt *opt = e->opt;
+    const Plan *agg = e->agg;
+    Plan *sides[2], *join, *top;
+    for (int i = 0; i < 2; i++) TRY(build_side(opt, &e->sides[i], &sides[i], err));
+    TRY(plan_new_join(opt, JOIN_INNER, sides[0], sides[1], e->join->join.conds, e->join->join.nconds, &join, err));
+    TRY(new_agg(opt, join, &top, err));
+    TRY(set_agg(opt, top, agg->agg.groups, agg->agg.ngroups, e->tops, e->ntops, err));
+    NamedExpr *exprs = ARENA_ARRAY(opt->arena, NamedExpr, agg->ncols, err);
+    TRY_PTR(exprs);
+    for (uint32_t i = 0; i < agg->ncols; i++) {
+        exprs[i].col = agg->cols[i];
+        exprs[i].expr = i < agg->agg.ngroups ? expr_of_col(opt, &agg->cols[i], err) : finals[i - agg->agg.ngroups];
+        TRY_PTR(exprs[i].expr);
+    }
+    TRY(card_collect(opt, top, err));
+    card_rows(opt, top, true);
+    return plan_new_project(opt, top, exprs, agg->ncols, out, err);
+}
+
+static tcudb_status rewrite(Opt *opt, Plan **slot, Error *err)
+{
+    Plan *agg = *slot, *join = agg->inputs[0];
+    Eager e = {.opt = opt, .agg = agg, .join = join};
+    ColSet used = {0};
+    bool ok = true;
+    TRY(used_cols(opt, agg, join, &used, err));
+    for (int i = 0; i < 2; i++) {
+        e.sides[i].plan = join->inputs[i];
+        TRY(side_keys(opt, &used, &e.sides[i], err));
+    }
+    choose_sides(&e, &ok);
+    Expr **finals = ARENA_ARRAY(opt->arena, Expr *, agg->agg.naggs, err);
+    TRY_PTR(finals);
+    for (uint32_t i = 0; i < agg->agg.naggs && ok; i++) TRY(eager_split(&e, &agg->agg.aggs[i], &finals[i], &ok, err));
+    if (!ok) return TCUDB_OK;
+    opt->changed = true;
+    return build(&e, finals, slot, err);
+}
+
+static bool volatile_part(const Plan *agg, const Plan *join)
+{
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++)
+        if (expr_volatile(agg->agg.groups[i].expr)) return true;
+    for (uint32_t i = 0; i < join->join.nconds; i++)
+        if (expr_volatile(join->join.conds[i])) return true;
+    return false;
+}
+
+static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
+{
+    Plan *plan = *slot;
+    bool fits = plan->kind == PLAN_AGGREGATE && plan->inputs[0]->kind == PLAN_JOIN &&
+                plan->inputs[0]->join.kind == JOIN_INNER && !volatile_part(plan, plan->inputs[0]);
+    if (fits) TRY(rewrite(opt, slot, err));
+    plan = *slot;
+    assert(plan->ninputs <= 2 || plan->kind == PLAN_CONTRACT);
+    for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
+    return TCUDB_OK;
+}
+
+tcudb_status rule_eager(Opt *opt, Plan **root, Error *err)
+{
+    TRY(card_collect(opt, *root, err));
+    card_rows(opt, *root, true);
+    return visit(opt, root, err);
+}
