@@ -212,7 +212,9 @@ static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *e
     if (bits == 0) return encode_constant(col, mem, s, err);
     size_t packed = ((size_t)s->rows * bits + 7) / 8;
     if (rle_size(s, bits) * 2 < packed) return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
-    if (bits * 10 >= stored_width(s->phys) * 80) return encode_raw(col, mem, s, err);
+    if (bits * 10 >= stored_width(s->phys) * 72) return encode_raw(col, mem, s, err);
+    if (bits == 31) bits = 32; /* widths without a vector form, see codec/unpack.c */
+    if (bits > 57) bits = 64;
     return encode_bitpack(col, mem, s, bits, err);
 }
 
