@@ -76,10 +76,12 @@ static tcudb_status call_column(Opt *opt, AggCall **calls, uint32_t *n, uint32_t
     return TCUDB_OK;
 }
 
-static tcudb_status partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, Error *err)
+/* The argument is now evaluated for rows that meet no partner: it must not be able to fail. */
+static tcudb_status partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, bool *ok, Error *err)
 {
     EagerSide *s = &e->sides[side];
     assert(s->pre);
+    if (arg != NULL && !expr_total(s->plan, arg)) *ok = false;
     return call_column(e->opt, &s->partials, &s->npartials, &s->cap, kind, arg, out, err);
 }
 
@@ -94,18 +96,27 @@ typedef struct Term {
     double bound;
 } Term;
 
+/* The largest absolute value of an exact number over a side, proven; INFINITY: not proven. */
+static double max_abs(const Eager *e, int side, const Expr *x)
+{
+    Range range;
+    if (!expr_range(e->sides[side].plan, x, &range)) return INFINITY;
+    double low = fabs((double)range.min), high = fabs((double)range.max);
+    return (low > high ? low : high) * (1 + 1e-9) / pow(10, x->type.id == TYPE_NUMERIC ? x->type.scale : 0);
+}
+
 static double side_rows(const Eager *e, int side)
 {
     return (double)plan_max_rows(e->sides[side].plan);
 }
 
 /* How many original rows a row of the side stands for. */
-static tcudb_status multiplicity(Eager *e, int side, Term *out, Error *err)
+static tcudb_status multiplicity(Eager *e, int side, Term *out, bool *ok, Error *err)
 {
     *out = (Term){.bound = 1};
     if (!e->sides[side].pre) return TCUDB_OK;
     out->bound = side_rows(e, side);
-    return partial(e, side, AGG_COUNT_STAR, NULL, &out->e, err);
+    return partial(e, side, AGG_COUNT_STAR, NULL, &out->e, ok, err);
 }
 
 static bool is_integer(Type type)
@@ -116,11 +127,11 @@ static bool is_integer(Type type)
 /* The sum of x over the rows that a row of its side stands for. */
 static tcudb_status summed(Eager *e, int side, Expr *x, Term *out, bool *ok, Error *err)
 {
-    *out = (Term){.e = x, .bound = card_max_abs(e->opt, x)};
+    *out = (Term){.e = x, .bound = max_abs(e, side, x)};
     if (!e->sides[side].pre) return TCUDB_OK;
     out->bound *= side_rows(e, side);
     if (is_integer(x->type) && x->type.id != TYPE_INT8 && out->bound > INT8_SAFE) *ok = false;
-    return partial(e, side, AGG_SUM, x, &out->e, err);
+    return partial(e, side, AGG_SUM, x, &out->e, ok, err);
 }
 
 static tcudb_status multiply(Eager *e, Term a, Term b, Term *out, bool *ok, Error *err)
@@ -166,8 +177,8 @@ static tcudb_status count_top(Eager *e, Term term, Expr **final, Error *err)
 static tcudb_status split_count_star(Eager *e, Expr **final, bool *ok, Error *err)
 {
     Term left, right, term;
-    TRY(multiplicity(e, 0, &left, err));
-    TRY(multiplicity(e, 1, &right, err));
+    TRY(multiplicity(e, 0, &left, ok, err));
+    TRY(multiplicity(e, 1, &right, ok, err));
     TRY(multiply(e, left, right, &term, ok, err));
     return count_top(e, term, final, err);
 }
@@ -192,10 +203,10 @@ static tcudb_status split_count(Eager *e, Expr *x, Expr **final, bool *ok, Error
         *ok = false;
         return TCUDB_OK;
     }
-    TRY(multiplicity(e, 1 - side, &other, err));
+    TRY(multiplicity(e, 1 - side, &other, ok, err));
     if (e->sides[side].pre) {
         own.bound = side_rows(e, side);
-        TRY(partial(e, side, AGG_COUNT, x, &own.e, err));
+        TRY(partial(e, side, AGG_COUNT, x, &own.e, ok, err));
     } else {
         TRY(one_if_there(e, x, &own.e, err));
     }
@@ -220,7 +231,7 @@ static bool product_sides(const Eager *e, const Expr *x, Expr *factors[2])
 /* PostgreSQL would not have overflowed in any product of two rows. */
 static bool product_fits(const Eager *e, const Expr *x, Expr *const factors[2])
 {
-    double bound = card_max_abs(e->opt, factors[0]) * card_max_abs(e->opt, factors[1]);
+    double bound = max_abs(e, 0, factors[0]) * max_abs(e, 1, factors[1]);
     switch (x->type.id) {
     case TYPE_INT2: return bound < 32767;
     case TYPE_INT4: return bound < 2147483647;
@@ -239,7 +250,7 @@ static tcudb_status split_sum(Eager *e, Expr *x, Type type, Expr **final, bool *
     if (!*ok) return TCUDB_OK;
     if (side >= 0) {
         TRY(summed(e, side, x, &a, ok, err));
-        TRY(multiplicity(e, 1 - side, &b, err));
+        TRY(multiplicity(e, 1 - side, &b, ok, err));
     } else {
         TRY(summed(e, 0, factors[0], &a, ok, err));
         TRY(summed(e, 1, factors[1], &b, ok, err));
@@ -270,7 +281,7 @@ static tcudb_status split_extreme(Eager *e, AggKind kind, Expr *x, Type type, Ex
         *ok = false;
         return TCUDB_OK;
     }
-    if (e->sides[side].pre) TRY(partial(e, side, kind, x, &x, err));
+    if (e->sides[side].pre) TRY(partial(e, side, kind, x, &x, ok, err));
     TRY(top(e, kind, x, final, err));
     return expr_relabel(e->opt, *final, type, final, err);
 }

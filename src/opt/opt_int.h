@@ -162,8 +162,6 @@ double card_equality(const Opt *opt, const Expr *a, const Expr *b);
 void card_rows(const Opt *opt, Plan *plan, bool all);
 /* Distinct values among n rows drawn from d values. */
 double card_drawn(double d, double n);
-/* The largest absolute value that an integer or decimal expression can have, proven; INFINITY: not proven. */
-double card_max_abs(const Opt *opt, const Expr *e);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
 /* cost_cpu.c: seconds of one core. */
