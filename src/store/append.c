@@ -52,7 +52,8 @@ static tcudb_status new_caches(Mem *mem, const TableMeta *meta, struct TextCache
     set->ncols = ncols;
     for (uint32_t c = 0; c < ncols; c++) {
         if (meta->dicts[c] == NULL) continue;
-        tcudb_status status = dict_cache_new(meta->dicts[c], mem, &set->caches[c], err);
+        tcudb_status status = dict_index(meta->dicts[c], err);
+        if (status == TCUDB_OK) status = dict_cache_new(meta->dicts[c], mem, &set->caches[c], err);
         if (status != TCUDB_OK) {
             free_caches(set, mem);
             return status;
@@ -102,7 +103,9 @@ tcudb_status table_seal(Table *table, Error *err)
     TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, &segment, err));
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
-    tcudb_status status = table_add_segment(table, segment, err);
+    tcudb_status status = TCUDB_OK;
+    if (table->db->writer != NULL) status = txn_write_segment(table->db->writer, table->meta->def.id, segment, err);
+    if (status == TCUDB_OK) status = table_add_segment(table, segment, err);
     if (status != TCUDB_OK) {
         table->tail_rows = rows;
         segment_unref(segment);
@@ -116,29 +119,22 @@ tcudb_status table_seal(Table *table, Error *err)
     return TCUDB_OK;
 }
 
-/* Makes room for more rows in the tail: *room of them, at least one, at most n. */
-static tcudb_status tail_room(Table *table, uint32_t n, uint32_t *room, Error *err)
+tcudb_status table_tail_room(Table *table, uint32_t n, Error *err)
 {
-    assert(!table->frozen);
-    if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
+    assert(!table->frozen && table->tail_rows + n <= SEGMENT_ROWS);
     TRY(table_reserve(table, table->nsegs, err));
-    uint32_t want = SEGMENT_ROWS - table->tail_rows < n ? SEGMENT_ROWS : table->tail_rows + n;
     uint32_t cap = table->tail == NULL ? TAIL_FIRST : table->tail->cap;
-    while (cap < want) cap *= 2;
-    if (table->tail == NULL) {
-        TRY(rowbuf_new(&table->db->mem, table->meta, cap, &table->tail, err));
-    } else if (cap > table->tail->cap) {
-        RowBuf *larger;
-        TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, &larger, err));
-        rowbuf_unref(table->tail);
-        table->tail = larger;
-    }
-    *room = want - table->tail_rows;
+    while (cap < table->tail_rows + n) cap *= 2;
+    if (table->tail == NULL) return rowbuf_new(&table->db->mem, table->meta, cap, &table->tail, err);
+    if (cap == table->tail->cap) return TCUDB_OK;
+    RowBuf *larger;
+    TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, &larger, err));
+    rowbuf_unref(table->tail);
+    table->tail = larger;
     return TCUDB_OK;
 }
 
-/* n rows were written behind the tail's. */
-static void tail_added(Table *table, uint32_t n)
+void table_tail_added(Table *table, uint32_t n)
 {
     for (uint32_t c = 0; c < table->meta->def.ncols; c++)
         facts_add(&table->tail_cols[c], table->meta->def.cols[c].type, table->tail->data[c], table->tail->valid[c],
@@ -147,13 +143,22 @@ static void tail_added(Table *table, uint32_t n)
     table->live += n;
 }
 
+/* Room for some more rows, sealing a full tail: *room of them, at least one, at most n. */
+static tcudb_status some_room(Table *table, uint32_t n, uint32_t *room, Error *err)
+{
+    if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
+    uint32_t left = SEGMENT_ROWS - table->tail_rows;
+    *room = n < left ? n : left;
+    return table_tail_room(table, *room, err);
+}
+
 tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, uint32_t n, Error *err)
 {
     while (n > 0) {
         uint32_t room;
-        TRY(tail_room(table, n, &room, err));
+        TRY(some_room(table, n, &room, err));
         rowbuf_copy(table->tail, table->tail_rows, rows, from, room, table->meta);
-        tail_added(table, room);
+        table_tail_added(table, room);
         from += room;
         n -= room;
     }
@@ -181,9 +186,9 @@ tcudb_status txn_append(Txn *txn, Str name, const Batch *batch, Error *err)
     TRY(find_caches(txn, table->meta, &caches, err));
     for (uint32_t done = 0; done < batch->n;) {
         uint32_t room;
-        TRY(tail_room(table, batch->n - done, &room, err));
+        TRY(some_room(table, batch->n - done, &room, err));
         TRY(rowbuf_append(table->tail, table->tail_rows, table->meta, caches, batch, done, room, err));
-        tail_added(table, room);
+        table_tail_added(table, room);
         done += room;
     }
     return TCUDB_OK;
@@ -258,15 +263,16 @@ done:
     return status;
 }
 
-static tcudb_status cut(Pending *p, Mem *mem, Error *err)
+static tcudb_status cut(Txn *txn, Pending *p, Error *err)
 {
+    Mem *mem = &txn->db->mem;
     Segment **segs = grow_pointers(mem, p->segs, &p->cap, p->nsegs, err);
     TRY_PTR(segs);
     p->segs = segs;
     TRY(segment_encode(mem, p->meta, p->rest, p->rest_rows, &p->segs[p->nsegs], err));
     p->nsegs++;
     p->rest_rows = 0;
-    return TCUDB_OK;
+    return txn_write_segment(txn, p->meta->def.id, p->segs[p->nsegs - 1], err);
 }
 
 tcudb_status appender_add(Appender *a, const Batch *batch, Error *err)
@@ -279,7 +285,7 @@ tcudb_status appender_add(Appender *a, const Batch *batch, Error *err)
         TRY(rowbuf_append(p->rest, p->rest_rows, p->meta, a->caches->caches, batch, done, n, err));
         p->rest_rows += n;
         done += n;
-        if (p->rest_rows == SEGMENT_ROWS) TRY(cut(p, &a->txn->db->mem, err));
+        if (p->rest_rows == SEGMENT_ROWS) TRY(cut(a->txn, p, err));
     }
     return TCUDB_OK;
 }

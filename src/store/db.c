@@ -30,24 +30,46 @@ static tcudb_status init_lock(Db *db, Error *err)
     return TCUDB_OK;
 }
 
+static void release(Db *db)
+{
+    assert(db->writer == NULL);
+    root_unref(db->root);
+    disk_close(db);
+    if (db->path != NULL) mem_free(&db->mem, db->path, strlen(db->path) + 1);
+    assert(atomic_load(&db->mem.used) == 0);
+    pthread_mutex_destroy(&db->lock);
+    pthread_cond_destroy(&db->writer_free);
+    mem_free(NULL, db, sizeof *db);
+}
+
+static tcudb_status open_disk(Db *db, const char *path, const DbOptions *options, Error *err)
+{
+    size_t size = strlen(path) + 1;
+    db->path = mem_alloc(&db->mem, size, err);
+    TRY_PTR(db->path);
+    memcpy(db->path, path, size);
+    return disk_open(db, options, err);
+}
+
 tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error *err)
 {
-    if (path != NULL && strcmp(path, ":memory:") != 0) return error_unsupported(err, 0, "a database on disk");
     Db *db = mem_alloc_zero(NULL, sizeof *db, err);
     TRY_PTR(db);
     mem_init(&db->mem, options->memory_limit);
     db->read_only = options->read_only;
     atomic_init(&db->lock_timeout_ms, options->lock_timeout_ms);
     atomic_init(&db->next_id, 1);
+    atomic_init(&db->next_file, 1);
     fill_raw_blocks(db);
     tcudb_status status = init_lock(db, err);
     if (status != TCUDB_OK) {
         mem_free(NULL, db, sizeof *db);
         return status;
     }
-    status = root_new(&db->mem, &db->root, err);
+    bool memory = path == NULL || strcmp(path, ":memory:") == 0;
+    status = memory ? root_new(&db->mem, &db->root, err) : open_disk(db, path, options, err);
     if (status != TCUDB_OK) {
-        db_close(db);
+        release(db);
         return status;
     }
     *out = db;
@@ -57,11 +79,9 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
 void db_close(Db *db)
 {
     if (db == NULL) return;
-    assert(db->writer == NULL);
-    root_unref(db->root);
-    pthread_mutex_destroy(&db->lock);
-    pthread_cond_destroy(&db->writer_free);
-    mem_free(NULL, db, sizeof *db);
+    Error ignored; /* what is not folded stays in the log */
+    if (db->disk != NULL && disk_maintain(db, true, &ignored) != TCUDB_OK) error_clear(&ignored);
+    release(db);
 }
 
 Mem *db_mem(Db *db)
@@ -81,7 +101,5 @@ void db_set_lock_timeout(Db *db, uint32_t ms)
 
 tcudb_status db_maintain(Db *db, Error *err)
 {
-    (void)db;
-    (void)err;
-    return TCUDB_OK;
+    return db->disk == NULL ? TCUDB_OK : disk_maintain(db, false, err);
 }

@@ -40,7 +40,7 @@ static tcudb_status meta_with_dicts(Db *db, const TableDef *def, TableMeta **out
     TRY_PTR(dicts);
     for (uint32_t c = 0; c < def->ncols && status == TCUDB_OK; c++)
         if (type_is_text(def->cols[c].type))
-            status = dict_new(&db->mem, atomic_fetch_add(&db->next_id, 1), &dicts[c], err);
+            status = dict_new(&db->mem, atomic_fetch_add(&db->next_id, 1), db->path, &dicts[c], err);
     if (status == TCUDB_OK) status = meta_new(&db->mem, def, dicts, out, err);
     for (uint32_t c = 0; c < def->ncols; c++) dict_unref(dicts[c]);
     mem_free(&db->mem, dicts, def->ncols * sizeof dicts[0]);

@@ -8,9 +8,10 @@
  *
  *     slot = high 32 bits of the hash << 32 | code + 1        0: free; linear probing, at most half full
  *
- * Invariants: values[0..count) never change; a code below a snapshot's count is in every table published since.
+ * Invariants: values[0..count) never change once committed; a code below a snapshot's count is in every table
+ * published since. A dictionary on disk is loaded at its first use, and indexed at its first look-up.
  */
-#include "store/store_int.h"
+#include "store/dict.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,42 +19,9 @@
 
 enum { DICT_FIRST = 64, CHUNK_FIRST = 1024, CHUNK_MAX = 1 << 20 };
 
-/* A block kept until the end: retired arrays and the texts' bytes. */
-typedef struct Kept Kept;
-struct Kept {
-    Kept *next;
-    size_t size;
-};
-
-typedef struct SlotTable {
-    Kept kept;
-    uint32_t mask;
-    _Atomic uint64_t slots[];
-} SlotTable;
-
-typedef struct Values {
-    Kept kept;
-    uint32_t cap;
-    Str at[];
-} Values;
-
-struct Dict {
-    _Atomic uint32_t refs;
-    Mem *mem;
-    uint64_t id;
-    pthread_mutex_t lock; /* of everything below that is not atomic */
-    _Atomic uint32_t count;
-    _Atomic(SlotTable *) table;
-    _Atomic(Values *) values;
-    Kept *kept;
-    char *chunk_at;
-    char *chunk_end;
-    size_t chunk_size;
-};
-
-static void *keep(Dict *dict, size_t size, Error *err)
+void *dict_keep(Dict *dict, size_t size, Error *err)
 {
-    Kept *kept = mem_alloc_zero(dict->mem, size, err);
+    DictKept *kept = mem_alloc_zero(dict->mem, size, err);
     if (kept == NULL) return NULL;
     kept->size = size;
     kept->next = dict->kept;
@@ -61,24 +29,27 @@ static void *keep(Dict *dict, size_t size, Error *err)
     return kept;
 }
 
-tcudb_status dict_new(Mem *mem, uint64_t id, Dict **out, Error *err)
+tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error *err)
 {
     Dict *dict = mem_alloc_zero(mem, sizeof *dict, err);
     TRY_PTR(dict);
     atomic_init(&dict->refs, 1);
     dict->mem = mem;
     dict->id = id;
+    dict->dir = dir;
     dict->chunk_size = CHUNK_FIRST;
+    atomic_init(&dict->loaded, true);
+    atomic_init(&dict->indexed, true);
     pthread_mutex_init(&dict->lock, NULL);
-    SlotTable *table = keep(dict, sizeof *table + 2 * DICT_FIRST * sizeof table->slots[0], err);
-    Values *values = table == NULL ? NULL : keep(dict, sizeof *values + DICT_FIRST * sizeof(Str), err);
+    DictSlots *slots = dict_keep(dict, sizeof *slots + 2 * DICT_FIRST * sizeof slots->slots[0], err);
+    DictValues *values = slots == NULL ? NULL : dict_keep(dict, sizeof *values + DICT_FIRST * sizeof(Str), err);
     if (values == NULL) {
         dict_unref(dict);
         return TCUDB_NOMEM;
     }
-    table->mask = 2 * DICT_FIRST - 1;
+    slots->mask = 2 * DICT_FIRST - 1;
     values->cap = DICT_FIRST;
-    atomic_init(&dict->table, table);
+    atomic_init(&dict->slots, slots);
     atomic_init(&dict->values, values);
     *out = dict;
     return TCUDB_OK;
@@ -92,18 +63,13 @@ void dict_ref(Dict *dict)
 void dict_unref(Dict *dict)
 {
     if (dict == NULL || atomic_fetch_sub(&dict->refs, 1) != 1) return;
-    for (Kept *k = dict->kept; k != NULL;) {
-        Kept *next = k->next;
+    for (DictKept *k = dict->kept; k != NULL;) {
+        DictKept *next = k->next;
         mem_free(dict->mem, k, k->size);
         k = next;
     }
     pthread_mutex_destroy(&dict->lock);
     mem_free(dict->mem, dict, sizeof *dict);
-}
-
-uint64_t dict_id(const Dict *dict)
-{
-    return dict->id;
 }
 
 uint32_t dict_count(const Dict *dict)
@@ -123,9 +89,9 @@ uint64_t dict_hash(Str text)
 
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code)
 {
-    const SlotTable *table = atomic_load_explicit(&dict->table, memory_order_acquire);
-    for (uint32_t i = (uint32_t)hash & table->mask;; i = (i + 1) & table->mask) {
-        uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_acquire);
+    const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
+    for (uint32_t i = (uint32_t)hash & slots->mask;; i = (i + 1) & slots->mask) {
+        uint64_t slot = atomic_load_explicit(&slots->slots[i], memory_order_acquire);
         if (slot == 0) return false;
         uint32_t found = (uint32_t)slot - 1;
         if (slot >> 32 != hash >> 32 || found >= limit) continue;
@@ -135,53 +101,57 @@ bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32
     }
 }
 
-static void put_slot(SlotTable *table, uint64_t hash, uint32_t code)
+static void put_slot(DictSlots *slots, uint64_t hash, uint32_t code)
 {
-    uint32_t i = (uint32_t)hash & table->mask;
-    while (atomic_load_explicit(&table->slots[i], memory_order_relaxed) != 0) i = (i + 1) & table->mask;
-    atomic_store_explicit(&table->slots[i], hash >> 32 << 32 | (code + 1), memory_order_release);
+    uint32_t i = (uint32_t)hash & slots->mask;
+    while (atomic_load_explicit(&slots->slots[i], memory_order_relaxed) != 0) i = (i + 1) & slots->mask;
+    atomic_store_explicit(&slots->slots[i], hash >> 32 << 32 | (code + 1), memory_order_release);
 }
 
-static tcudb_status grow_values(Dict *dict, Error *err)
+tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
 {
-    Values *old = atomic_load(&dict->values);
-    if (old->cap > UINT32_MAX / 4)
+    DictValues *old = atomic_load(&dict->values);
+    if (count <= old->cap) return TCUDB_OK;
+    if (count > UINT32_MAX / 4)
         return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a text column holds more than %u distinct values",
-                         old->cap);
-    Values *values = keep(dict, sizeof *values + (size_t)old->cap * 2 * sizeof(Str), err);
+                         UINT32_MAX / 4);
+    size_t cap = old->cap;
+    while (cap < count) cap *= 2;
+    DictValues *values = dict_keep(dict, sizeof *values + cap * sizeof(Str), err);
     TRY_PTR(values);
-    values->cap = old->cap * 2;
+    values->cap = (uint32_t)cap;
     memcpy(values->at, old->at, old->cap * sizeof(Str));
     atomic_store_explicit(&dict->values, values, memory_order_release);
     return TCUDB_OK;
 }
 
-static tcudb_status grow_table(Dict *dict, Error *err)
+/* A table with room for `count` values that knows the first `known`. */
+static tcudb_status build_slots(Dict *dict, uint32_t count, uint32_t known, Error *err)
 {
-    SlotTable *old = atomic_load(&dict->table);
-    size_t slots = ((size_t)old->mask + 1) * 2;
-    SlotTable *table = keep(dict, sizeof *table + slots * sizeof table->slots[0], err);
-    TRY_PTR(table);
-    table->mask = (uint32_t)(slots - 1);
+    size_t n = 2 * DICT_FIRST;
+    while (n < 2 * (size_t)count) n *= 2;
+    DictSlots *slots = dict_keep(dict, sizeof *slots + n * sizeof slots->slots[0], err);
+    TRY_PTR(slots);
+    slots->mask = (uint32_t)(n - 1);
     const Str *values = dict_values(dict);
-    uint32_t count = dict_count(dict);
-    for (uint32_t code = 0; code < count; code++) put_slot(table, dict_hash(values[code]), code);
-    atomic_store_explicit(&dict->table, table, memory_order_release);
+    for (uint32_t code = 0; code < known; code++) put_slot(slots, dict_hash(values[code]), code);
+    atomic_store_explicit(&dict->slots, slots, memory_order_release);
     return TCUDB_OK;
 }
 
 static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
 {
     if ((size_t)(dict->chunk_end - dict->chunk_at) < text.len) {
-        size_t size = dict->chunk_size > 2 * (size_t)text.len ? dict->chunk_size : sizeof(Kept) + text.len;
-        char *chunk = keep(dict, size, err);
+        bool own = dict->chunk_size < 2 * (size_t)text.len + sizeof(DictKept); /* a long text has a block of its own */
+        size_t size = own ? sizeof(DictKept) + text.len : dict->chunk_size;
+        char *chunk = dict_keep(dict, size, err);
         TRY_PTR(chunk);
-        if (size != dict->chunk_size) { /* a long text has a block of its own */
-            memcpy(chunk + sizeof(Kept), text.ptr, text.len);
-            *out = (Str){chunk + sizeof(Kept), text.len};
+        if (own) {
+            memcpy(chunk + sizeof(DictKept), text.ptr, text.len);
+            *out = (Str){chunk + sizeof(DictKept), text.len};
             return TCUDB_OK;
         }
-        dict->chunk_at = chunk + sizeof(Kept);
+        dict->chunk_at = chunk + sizeof(DictKept);
         dict->chunk_end = chunk + size;
         if (dict->chunk_size < CHUNK_MAX) dict->chunk_size *= 2;
     }
@@ -191,17 +161,16 @@ static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status insert_locked(Dict *dict, Str text, uint64_t hash, uint32_t *code, Error *err)
+tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
 {
-    uint32_t count = atomic_load_explicit(&dict->count, memory_order_relaxed);
-    if (dict_find(dict, text, hash, count, code)) return TCUDB_OK;
-    if (count == atomic_load(&dict->values)->cap) TRY(grow_values(dict, err));
-    if (count >= atomic_load(&dict->table)->mask / 2) TRY(grow_table(dict, err));
-    Values *values = atomic_load_explicit(&dict->values, memory_order_relaxed);
-    TRY(copy_text(dict, text, &values->at[count], err));
-    atomic_store_explicit(&dict->count, count + 1, memory_order_release);
-    put_slot(atomic_load_explicit(&dict->table, memory_order_relaxed), hash, count);
-    *code = count;
+    uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
+    bool indexed = atomic_load_explicit(&dict->indexed, memory_order_relaxed);
+    TRY(dict_reserve(dict, code + 1, err));
+    if (indexed && code >= atomic_load(&dict->slots)->mask / 2) TRY(build_slots(dict, (code + 1) * 2, code, err));
+    if (copy) TRY(copy_text(dict, text, &text, err));
+    atomic_load_explicit(&dict->values, memory_order_relaxed)->at[code] = text;
+    atomic_store_explicit(&dict->count, code + 1, memory_order_release);
+    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), dict_hash(text), code);
     return TCUDB_OK;
 }
 
@@ -209,8 +178,52 @@ tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint
 {
     tcudb_status status = TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
-    for (uint32_t i = 0; i < n && status == TCUDB_OK; i++)
-        status = insert_locked(dict, texts[i], hashes[i], &codes[i], err);
+    for (uint32_t i = 0; i < n && status == TCUDB_OK; i++) {
+        uint32_t count = atomic_load_explicit(&dict->count, memory_order_relaxed);
+        if (dict_find(dict, texts[i], hashes[i], count, &codes[i])) continue;
+        status = dict_push(dict, texts[i], true, err);
+        codes[i] = count;
+    }
+    pthread_mutex_unlock(&dict->lock);
+    return status;
+}
+
+tcudb_status dict_load(Dict *dict, Error *err)
+{
+    if (atomic_load_explicit(&dict->loaded, memory_order_acquire)) return TCUDB_OK;
+    pthread_mutex_lock(&dict->lock);
+    tcudb_status status = dict_load_locked(dict, err);
+    pthread_mutex_unlock(&dict->lock);
+    return status;
+}
+
+tcudb_status dict_index(Dict *dict, Error *err)
+{
+    if (atomic_load_explicit(&dict->indexed, memory_order_acquire)) return TCUDB_OK;
+    TRY(dict_load(dict, err));
+    pthread_mutex_lock(&dict->lock);
+    tcudb_status status = TCUDB_OK;
+    if (!atomic_load(&dict->indexed)) {
+        uint32_t count = dict_count(dict);
+        status = build_slots(dict, count + 1, count, err);
+        if (status == TCUDB_OK) atomic_store_explicit(&dict->indexed, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&dict->lock);
+    return status;
+}
+
+/* The table still names the forgotten values: it is built anew. Readers of older snapshots do not look at codes past
+ * their counts, so those may be given again. */
+tcudb_status dict_truncate(Dict *dict, Error *err)
+{
+    tcudb_status status = TCUDB_OK;
+    pthread_mutex_lock(&dict->lock);
+    uint32_t count = dict->committed.count;
+    if (dict_count(dict) > count) {
+        if (atomic_load(&dict->indexed)) status = build_slots(dict, count + 1, count, err);
+        if (status == TCUDB_OK) atomic_store_explicit(&dict->count, count, memory_order_release);
+    }
+    dict->now = dict->committed;
     pthread_mutex_unlock(&dict->lock);
     return status;
 }

@@ -130,7 +130,7 @@ static tcudb_status encode_dict(DictCache *cache, Mem *mem, const Vector *v, con
                                 Error *err)
 {
     const uint32_t *from = v->data;
-    bool own = v->dict_id != 0 && v->dict_id == dict_id(cache->dict);
+    bool own = v->dict_id != 0 && v->dict_id == cache->dict->id;
     if (!own) TRY(need_map(cache, mem, v, err));
     for (uint32_t i = 0; i < batch->n; i++) {
         uint32_t row = batch_row(batch, i);

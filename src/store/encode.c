@@ -64,21 +64,34 @@ static void load_words(const Source *s, uint32_t from, uint32_t n, uint64_t *wor
         if (!s->valid[from + i]) words[i] = 0;
 }
 
-/* Room for `size` encoded bytes, the offsets of `nblocks` blocks and, if asked for, validity bits. */
-tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, uint32_t nblocks, bool with_valid, Error *err)
+size_t coldata_layout(size_t size, uint32_t rows, bool with_valid, size_t *at_blocks, size_t *at_valid)
 {
-    size_t at_blocks = (size + BUFFER_SLACK + 63) & ~(size_t)63;
-    size_t at_valid = (at_blocks + (nblocks + 1) * sizeof(uint32_t) + 63) & ~(size_t)63;
-    size_t total = at_valid + (with_valid ? bit_words(col->pub.rows) * 8 + BUFFER_SLACK : 0);
+    uint32_t nblocks = (rows + CODEC_BLOCK - 1) / CODEC_BLOCK;
+    *at_blocks = (size + BUFFER_SLACK + 63) & ~(size_t)63;
+    *at_valid = (*at_blocks + (nblocks + 1) * sizeof(uint32_t) + 63) & ~(size_t)63;
+    return *at_valid + (with_valid ? bit_words(rows) * 8 + BUFFER_SLACK : 0);
+}
+
+void coldata_point(ColData *col)
+{
+    size_t at_blocks, at_valid;
+    coldata_layout(col->pub.size, col->pub.rows, col->pub.nulls > 0, &at_blocks, &at_valid);
+    col->pub.bytes = col->memory;
+    col->pub.blocks = (uint32_t *)(col->memory + at_blocks);
+    col->pub.valid = col->pub.nulls > 0 ? (uint64_t *)(col->memory + at_valid) : NULL;
+}
+
+tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, Error *err)
+{
+    size_t at_blocks, at_valid;
+    size_t total = coldata_layout(size, col->pub.rows, col->pub.nulls > 0, &at_blocks, &at_valid);
     uint8_t *memory = mem_alloc(mem, total, err);
     TRY_PTR(memory);
     memset(memory + size, 0, total - size);
     col->memory = memory;
     col->memory_size = total;
-    col->pub.bytes = memory;
     col->pub.size = size;
-    col->pub.blocks = (uint32_t *)(memory + at_blocks);
-    col->pub.valid = with_valid ? (uint64_t *)(memory + at_valid) : NULL;
+    coldata_point(col);
     return TCUDB_OK;
 }
 
@@ -105,7 +118,7 @@ static void even_blocks(ColData *col, uint32_t block_size)
 static tcudb_status encode_raw(ColData *col, Mem *mem, const Source *s, Error *err)
 {
     uint32_t width = stored_width(s->phys);
-    TRY(coldata_alloc(col, mem, (size_t)s->rows * width, block_count(s->rows), s->valid != NULL, err));
+    TRY(coldata_alloc(col, mem, (size_t)s->rows * width, err));
     memcpy(col->memory, s->data, (size_t)s->rows * width);
     col->pub.codec = CODEC_RAW;
     col->pub.word_width = (uint8_t)width;
@@ -117,7 +130,7 @@ static tcudb_status encode_raw(ColData *col, Mem *mem, const Source *s, Error *e
 static tcudb_status encode_bitpack(ColData *col, Mem *mem, const Source *s, uint32_t bits, Error *err)
 {
     size_t size = ((size_t)s->rows * bits + 7) / 8;
-    TRY(coldata_alloc(col, mem, size, block_count(s->rows), s->valid != NULL, err));
+    TRY(coldata_alloc(col, mem, size, err));
     uint64_t words[CODEC_BLOCK];
     for (uint32_t b = 0; b < block_count(s->rows); b++) {
         load_words(s, b * CODEC_BLOCK, block_rows(s->rows, b), words);
@@ -148,7 +161,7 @@ static tcudb_status encode_blocks(ColData *col, Mem *mem, const Source *s, const
         buf.len += size;
         offsets[b + 1] = (uint32_t)buf.len;
     }
-    TRY_GOTO(coldata_alloc(col, mem, buf.len, nblocks, s->valid != NULL, err));
+    TRY_GOTO(coldata_alloc(col, mem, buf.len, err));
     if (buf.len > 0) memcpy(col->memory, buf.data, buf.len);
     memcpy((uint32_t *)col->pub.blocks, offsets, (nblocks + 1) * sizeof offsets[0]);
     col->pub.codec = codec->id;
@@ -157,9 +170,9 @@ done:
     return status;
 }
 
-static tcudb_status encode_constant(ColData *col, Mem *mem, const Source *s, Error *err)
+static tcudb_status encode_constant(ColData *col, Mem *mem, Error *err)
 {
-    TRY(coldata_alloc(col, mem, 0, block_count(s->rows), s->valid != NULL, err));
+    TRY(coldata_alloc(col, mem, 0, err));
     col->pub.codec = CODEC_CONSTANT;
     even_blocks(col, 0);
     return TCUDB_OK;
@@ -209,7 +222,7 @@ static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *e
     bool wide = s->phys == PHYS_I128 || s->phys == PHYS_NUM;
     pub->word_width = (uint8_t)(wide ? 8 : stored_width(s->phys));
     pub->base = wide ? 0 : (uint64_t)s->min;
-    if (bits == 0) return encode_constant(col, mem, s, err);
+    if (bits == 0) return encode_constant(col, mem, err);
     size_t packed = ((size_t)s->rows * bits + 7) / 8;
     if (rle_size(s, bits) * 2 < packed) return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
     if (bits * 10 >= stored_width(s->phys) * 72) return encode_raw(col, mem, s, err);
@@ -228,7 +241,7 @@ static tcudb_status encode_column(ColData *col, Mem *mem, Type type, const RowBu
     bool is_float = s.phys == PHYS_F32 || s.phys == PHYS_F64;
     if (col->pub.has_bounds && !is_float) s.min = value_int(s.phys, &col->pub.min);
     if (col->pub.nulls == rows)
-        TRY(encode_constant(col, mem, &s, err));
+        TRY(encode_constant(col, mem, err));
     else if (is_float)
         TRY(encode_float(col, mem, &s, err));
     else if (!col->pub.has_bounds)

@@ -97,9 +97,8 @@ static tcudb_status pin_tail(Table *table, uint32_t col, const SegColumn **out, 
 tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
 {
     if (segment >= table->nsegs) return pin_tail((Table *)table, col, out, err);
-    ColData *data = column_data(table, segment, col);
-    assert(atomic_load_explicit(&data->resident, memory_order_acquire));
-    *out = &data->pub;
+    TRY(segment_load(table->segs[segment], col, err));
+    *out = &table->segs[segment]->cols[col].pub;
     return TCUDB_OK;
 }
 
@@ -242,11 +241,11 @@ tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, ui
 
 tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err)
 {
-    (void)err;
     Dict *dict = table->meta->dicts[col];
     assert(dict != NULL);
+    TRY(dict_load(dict, err));
     uint32_t count = dict_count(dict);
-    *out = (DictView){.id = dict_id(dict), .count = count, .values = dict_values(dict)};
+    *out = (DictView){.id = dict->id, .count = count, .values = dict_values(dict)};
     return TCUDB_OK;
 }
 
@@ -254,6 +253,7 @@ tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *f
 {
     DictView dict;
     TRY(table_dict(table, col, &dict, err));
+    TRY(dict_index(table->meta->dicts[col], err));
     *found = dict_find(table->meta->dicts[col], text, dict_hash(text), dict.count, code);
     return TCUDB_OK;
 }

@@ -67,6 +67,7 @@ tcudb_status table_new(Db *db, TableMeta *meta, Table **out, Error *err)
     atomic_init(&table->refs, 1);
     table->db = db;
     table->meta = meta;
+    table->lineage = atomic_fetch_add(&db->next_lineage, 1);
     atomic_fetch_add(&meta->refs, 1);
     pthread_mutex_init(&table->lock, NULL);
     table->tail_cols = (ColData *)((char *)table + TABLE_HEAD);
@@ -137,6 +138,7 @@ tcudb_status table_clone(const Table *from, Table **out, Error *err)
         table->tail_cols[c].mixed = from->tail_cols[c].mixed;
     }
     table->live = from->live;
+    table->lineage = from->lineage;
     *out = table;
     return TCUDB_OK;
 }
@@ -234,6 +236,8 @@ tcudb_status root_clone(const Root *from, Root **out, Error *err)
     TRY(new_with_room(from->mem, from->ntables + 1, from->nviews + 1, out, err));
     Root *root = *out;
     root->commit = from->commit;
+    root->generation = from->generation;
+    if (root->generation != NULL) atomic_fetch_add(&root->generation->refs, 1);
     root->ntables = from->ntables;
     root->nviews = from->nviews;
     for (uint32_t t = 0; t < from->ntables; t++) {
@@ -257,6 +261,7 @@ void root_unref(Root *root)
     if (root == NULL || atomic_fetch_sub(&root->refs, 1) != 1) return;
     for (uint32_t t = 0; t < root->ntables; t++) table_unref(root->tables[t]);
     for (uint32_t v = 0; v < root->nviews; v++) view_unref(root->views[v]);
+    generation_unref(root->generation);
     mem_free(root->mem, root->tables, root->tables_cap * sizeof(Table *));
     mem_free(root->mem, root->views, root->views_cap * sizeof(View *));
     mem_free(root->mem, root, sizeof *root);

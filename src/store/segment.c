@@ -35,6 +35,7 @@ void segment_unref(Segment *segment)
     for (uint32_t c = 0; c < segment->ncols; c++)
         mem_free(segment->mem, segment->cols[c].memory, segment->cols[c].memory_size);
     segment_drop_sketch(segment);
+    part_unref(segment->part);
     pthread_mutex_destroy(&segment->lock);
     mem_free(segment->mem, segment, segment_size(segment->ncols));
 }

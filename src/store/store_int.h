@@ -11,7 +11,9 @@
 #ifndef STORE_STORE_INT_H
 #define STORE_STORE_INT_H
 
+#include "store/dict.h"
 #include "store/store.h"
+#include "store/wire.h"
 
 #include <pthread.h>
 
@@ -24,20 +26,7 @@ enum {
     SKETCH_BYTES = 1024
 };
 
-/* ---- dictionaries (dict.c) ---------------------------------------------------------------- */
-
-/* Adds the texts that are not there yet, under one lock, and gives the codes of all. */
-tcudb_status dict_new(Mem *mem, uint64_t id, Dict **out, Error *err) MUST_CHECK;
-void dict_ref(Dict *dict);
-void dict_unref(Dict *dict);
-uint64_t dict_id(const Dict *dict);
-uint32_t dict_count(const Dict *dict);
-const Str *dict_values(const Dict *dict); /* at least as many as any count read before */
-uint64_t dict_hash(Str text);
-/* Lock-free. Codes from `limit` on do not count. */
-bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
-tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
-                      Error *err) MUST_CHECK;
+/* ---- dictionaries (dict.h) ------------------------------------------------------------------ */
 
 /* A private memory of texts seen lately, in front of a dictionary shared with other threads. */
 typedef struct DictCache {
@@ -95,17 +84,31 @@ typedef struct ColData {
     SegColumn pub;
     bool mixed; /* Num of several scales or not finite: no bounds */
     atomic_bool resident;
-    uint8_t *memory; /* bytes, then blocks, then validity: what pub points into */
+    uint8_t *memory; /* bytes, then blocks, then validity: what pub points into; also what the file holds */
     size_t memory_size;
+    uint64_t offset;   /* in the segment's part file */
+    uint64_t checksum; /* XXH3-64 of memory */
 } ColData;
 
 void facts_init(ColData *col, Type type);
 /* Takes rows [from, from + n) of a column into its facts; pub.rows must be `from`. */
 void facts_add(ColData *col, Type type, const uint8_t *data, const uint8_t *valid, uint32_t from, uint32_t n);
 
+/* A file of column data, immutable once committed. */
+typedef struct Part {
+    _Atomic uint32_t refs;
+    Db *db;
+    uint64_t number;
+    pthread_mutex_t lock;  /* of fd */
+    int fd;                /* -1: not open yet */
+    _Atomic uint64_t size; /* where the next segment goes */
+    bool committed;        /* else the file goes with the last reference */
+} Part;
+
 typedef struct Segment {
     _Atomic uint32_t refs;
     Mem *mem;
+    Part *part; /* NULL: in memory only */
     pthread_mutex_t lock;
     uint32_t rows;
     uint32_t ncols;
@@ -113,9 +116,11 @@ typedef struct Segment {
     ColData cols[];
 } Segment;
 
-/* Room in col->memory for `size` encoded bytes, the offsets of `nblocks` blocks and, if asked for, validity bits. */
-tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, uint32_t nblocks, bool with_valid,
-                           Error *err) MUST_CHECK;
+/* col->memory is `size` encoded bytes and slack, the blocks' offsets, and validity bits if there are NULLs; layout
+ * returns its size, point sets pub's pointers into it. */
+void coldata_point(ColData *col);
+size_t coldata_layout(size_t size, uint32_t rows, bool with_valid, size_t *at_blocks, size_t *at_valid);
+tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, Error *err) MUST_CHECK;
 tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out, Error *err) MUST_CHECK;
 void segment_drop_sketch(Segment *segment);
 void segment_unref(Segment *segment);
@@ -158,6 +163,7 @@ struct Table {
     ColData *tail_cols;   /* the tail's facts at this version */
     SegColumn *tail_pins; /* the same with bytes, made by segment_pin under the lock */
     uint64_t live;
+    uint64_t lineage;     /* versions without a TRUNCATE between them have the same */
     uint8_t *sketch;      /* SKETCH_BYTES a column, of the sealed segments; NULL: none */
     pthread_mutex_t lock; /* of what is computed lazily: tail validity, statistics */
     struct TableCache *cache;
@@ -170,10 +176,20 @@ typedef struct View {
     ViewDef def;
 } View;
 
+/* One manifest and its log. While a snapshot of it lives, its files are kept, by a shared lock that other processes
+ * see. */
+typedef struct Generation {
+    _Atomic uint32_t refs;
+    Db *db;
+    uint64_t number;
+    struct Generation *next; /* db->generations, under db->lock */
+} Generation;
+
 typedef struct Root {
     _Atomic uint32_t refs;
     Mem *mem;
-    uint64_t commit; /* number of the commit that made it */
+    Generation *generation; /* NULL: in memory */
+    uint64_t commit;        /* number of the commit that made it */
     uint32_t ntables, nviews;
     uint32_t tables_cap, views_cap;
     Table **tables; /* by name */
@@ -211,15 +227,22 @@ void root_remove_view(Root *root, uint32_t at);  /* likewise */
 
 /* ---- transactions -------------------------------------------------------------------------- */
 
+/* What a transaction has written to a part file, per table. */
+typedef struct TxnPart {
+    uint64_t table;
+    Part *part;
+} TxnPart;
+
 typedef struct SavedRoot {
     Root *root; /* referenced; NULL: no writes yet */
 } SavedRoot;
 
 struct Txn {
     Db *db;
-    Root *base;  /* the snapshot */
-    Root *work;  /* own state; NULL: no writes */
-    bool writer; /* holds the write lock */
+    Root *base;   /* the snapshot */
+    Root *work;   /* own state; NULL: no writes */
+    bool writer;  /* holds the write lock */
+    bool folding; /* changes nothing but where things lie: commits by manifest */
     Savepoint nsaves, cap_saves;
     SavedRoot *saves;
     pthread_mutex_t lock; /* appenders finish on many threads */
@@ -231,7 +254,12 @@ struct Txn {
     View **held_views;
     uint32_t nheld_views, cap_held_views;
     uint32_t appenders; /* open ones */
+    pthread_mutex_t parts_lock;
+    TxnPart *parts;
+    uint32_t nparts, cap_parts;
 };
+
+typedef struct Disk Disk;
 
 struct Db {
     Mem mem;
@@ -241,8 +269,11 @@ struct Db {
     pthread_cond_t writer_free;
     Txn *writer;
     _Atomic uint32_t lock_timeout_ms;
-    Root *root; /* last commit */
-    _Atomic uint64_t next_id;
+    Root *root;                 /* last commit */
+    _Atomic uint64_t next_id;   /* of tables, views, dictionaries */
+    _Atomic uint64_t next_file; /* of parts */
+    _Atomic uint64_t next_lineage;
+    Disk *disk;                                          /* NULL: in memory */
     uint32_t raw_blocks[RAW_WIDTHS][SEGMENT_BLOCKS + 1]; /* block offsets of raw columns by width */
 };
 
@@ -260,6 +291,9 @@ tcudb_status txn_write_table(Txn *txn, Str name, Table **out, Error *err) MUST_C
 /* Puts what appenders have finished into the tables, in order. */
 tcudb_status txn_settle(Txn *txn, Error *err) MUST_CHECK;
 tcudb_status table_delete_row(Table *table, uint32_t segment, uint32_t row, Error *err) MUST_CHECK;
+/* Makes room for n more rows in the tail, which must fit; then counts n rows written behind it. */
+tcudb_status table_tail_room(Table *table, uint32_t n, Error *err) MUST_CHECK;
+void table_tail_added(Table *table, uint32_t n);
 /* Encodes the tail into a segment. */
 tcudb_status table_seal(Table *table, Error *err) MUST_CHECK;
 /* Appends rows [from, from + n) of a buffer to the tail, sealing full ones. */
@@ -267,5 +301,59 @@ tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, 
 /* Takes the live rows of a batch into a buffer with room for them. caches: per column, NULL for non-text. */
 tcudb_status rowbuf_append(RowBuf *buf, uint32_t at, const TableMeta *meta, DictCache **caches, const Batch *batch,
                            uint32_t skip, uint32_t n, Error *err) MUST_CHECK;
+
+/* ---- on disk --------------------------------------------------------------------------------- */
+
+void generation_unref(Generation *generation);
+
+/* part.c */
+void part_unref(Part *part);
+tcudb_status part_open(Db *db, uint64_t number, Part **out, Error *err) MUST_CHECK;
+/* Writes a segment to the transaction's part file of the table; in memory: nothing. Any thread. */
+tcudb_status txn_write_segment(Txn *txn, uint64_t table, Segment *segment, Error *err) MUST_CHECK;
+tcudb_status txn_sync_parts(Txn *txn, Error *err) MUST_CHECK;
+void txn_drop_parts(Txn *txn, bool committed);
+/* Reads and checks a column. */
+tcudb_status segment_load(Segment *segment, uint32_t col, Error *err) MUST_CHECK;
+
+/* record.c: definitions and facts as bytes. */
+tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err) MUST_CHECK;
+tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Error *err) MUST_CHECK;
+tcudb_status put_view_def(Buf *buf, const ViewDef *def, Error *err) MUST_CHECK;
+tcudb_status get_view_def(Reader *r, Db *db, Arena *arena, View **out, Error *err) MUST_CHECK;
+tcudb_status put_segment(Buf *buf, const TableMeta *meta, const Segment *segment, Error *err) MUST_CHECK;
+/* *part: of the segment before, or NULL; then of this one (referenced). *out NULL: bad. */
+tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, Part **part, Segment **out, Error *err) MUST_CHECK;
+tcudb_status db_dict(Db *db, uint64_t id, Dict **out, Error *err) MUST_CHECK;
+/* Rows deleted in `now` and not in `before` (either may be NULL). */
+tcudb_status put_deleted(Buf *buf, const Deleted *now, const Deleted *before, Error *err) MUST_CHECK;
+tcudb_status get_deleted(Reader *r, Table *table, uint32_t segment, Error *err) MUST_CHECK;
+tcudb_status put_rows(Buf *buf, const TableMeta *meta, const RowBuf *rows, uint32_t from, uint32_t n,
+                      Error *err) MUST_CHECK;
+/* Appends them to the table's tail. */
+tcudb_status get_rows(Reader *r, Table *table, Error *err) MUST_CHECK;
+tcudb_status put_sketch(Buf *buf, const Table *table, Error *err) MUST_CHECK;
+tcudb_status get_sketch(Reader *r, Table *table, Error *err) MUST_CHECK;
+
+/* commit.c, replay.c: a transaction's changes as the payload of a log record. */
+tcudb_status put_commit(Buf *buf, Txn *txn, Error *err) MUST_CHECK;
+tcudb_status table_drop_tail(Table *table, Error *err) MUST_CHECK;
+tcudb_status get_segments(Reader *r, Table *table, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status apply_commit(Reader *r, Db *db, Root *root, Error *err) MUST_CHECK;
+
+/* Counters only grow. */
+void db_raise(_Atomic uint64_t *counter, uint64_t least);
+
+/* disk.c, log.c, manifest.c, fold.c */
+tcudb_status disk_open(Db *db, const DbOptions *options, Error *err) MUST_CHECK;
+void disk_close(Db *db);
+/* Follows the commits of other processes. */
+tcudb_status disk_refresh(Db *db, Error *err) MUST_CHECK;
+tcudb_status disk_lock(Db *db, Error *err) MUST_CHECK;
+void disk_unlock(Db *db);
+tcudb_status disk_commit(Txn *txn, Error *err) MUST_CHECK;
+/* Removes files without use, unless snapshots of older generations are left. With the write lock. */
+void disk_collect_garbage(Db *db, const Root *root);
+tcudb_status disk_maintain(Db *db, bool closing, Error *err) MUST_CHECK;
 
 #endif

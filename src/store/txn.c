@@ -31,12 +31,14 @@ tcudb_status txn_begin(Db *db, Txn **out, Error *err)
     Txn *txn = mem_alloc_zero(&db->mem, sizeof *txn, err);
     TRY_PTR(txn);
     txn->db = db;
-    tcudb_status status = reserve_save(txn, err);
+    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_refresh(db, err);
+    if (status == TCUDB_OK) status = reserve_save(txn, err);
     if (status != TCUDB_OK) {
         mem_free(&db->mem, txn, sizeof *txn);
         return status;
     }
     pthread_mutex_init(&txn->lock, NULL);
+    pthread_mutex_init(&txn->parts_lock, NULL);
     pthread_mutex_lock(&db->lock);
     txn->base = db->root;
     root_ref(txn->base);
@@ -51,34 +53,44 @@ static void drop_saves(Txn *txn, Savepoint from)
     txn->nsaves = from;
 }
 
-static void end(Txn *txn)
+static void release_lock(Txn *txn)
 {
     Db *db = txn->db;
-    if (txn->writer) {
-        pthread_mutex_lock(&db->lock);
-        db->writer = NULL;
-        pthread_cond_signal(&db->writer_free);
-        pthread_mutex_unlock(&db->lock);
-    }
+    if (!txn->writer) return;
+    if (db->disk != NULL) disk_unlock(db);
+    pthread_mutex_lock(&db->lock);
+    db->writer = NULL;
+    pthread_cond_signal(&db->writer_free);
+    pthread_mutex_unlock(&db->lock);
+}
+
+/* The part files of a transaction that failed, and after a fold what is without use, go while it has the lock. */
+static void end(Txn *txn, bool committed)
+{
+    Db *db = txn->db;
     drop_saves(txn, 0);
     drop_pending(txn);
     drop_caches(txn);
     for (uint32_t i = 0; i < txn->nheld; i++) table_unref(txn->held[i]);
     for (uint32_t i = 0; i < txn->nheld_views; i++) view_unref(txn->held_views[i]);
-    mem_free(&db->mem, txn->held_views, txn->cap_held_views * sizeof txn->held_views[0]);
     mem_free(&db->mem, txn->held, txn->cap_held * sizeof txn->held[0]);
+    mem_free(&db->mem, txn->held_views, txn->cap_held_views * sizeof txn->held_views[0]);
     mem_free(&db->mem, txn->saves, txn->cap_saves * sizeof txn->saves[0]);
     root_unref(txn->work);
     root_unref(txn->base);
     root_unref(txn->stale);
+    txn_drop_parts(txn, committed);
+    if (committed && txn->folding) disk_collect_garbage(db, db->root);
+    release_lock(txn);
     pthread_mutex_destroy(&txn->lock);
+    pthread_mutex_destroy(&txn->parts_lock);
     mem_free(&db->mem, txn, sizeof *txn);
 }
 
 void txn_rollback(Txn *txn)
 {
     assert(txn->appenders == 0);
-    end(txn);
+    end(txn, false);
 }
 
 static void freeze(Root *root)
@@ -88,24 +100,33 @@ static void freeze(Root *root)
             atomic_store_explicit(&root->tables[t]->frozen, true, memory_order_relaxed);
 }
 
+/* The transaction's state becomes the database's. */
+static void publish(Txn *txn)
+{
+    Db *db = txn->db;
+    Root *root = txn->work;
+    freeze(root);
+    pthread_mutex_lock(&db->lock);
+    Root *old = db->root;
+    db->root = root;
+    txn->work = NULL;
+    pthread_mutex_unlock(&db->lock);
+    root_unref(old);
+}
+
 tcudb_status txn_commit(Txn *txn, Error *err)
 {
     assert(txn->appenders == 0);
     Db *db = txn->db;
     tcudb_status status = txn_settle(txn, err);
-    if (status == TCUDB_OK && txn->work != NULL) {
-        Root *root = txn->work;
+    bool writes = status == TCUDB_OK && txn->work != NULL;
+    if (writes) {
         drop_saves(txn, 0);
-        freeze(root);
-        pthread_mutex_lock(&db->lock);
-        root->commit = db->root->commit + 1;
-        Root *old = db->root;
-        db->root = root;
-        txn->work = NULL;
-        pthread_mutex_unlock(&db->lock);
-        root_unref(old);
+        txn->work->commit = txn->base->commit + 1;
+        if (db->disk != NULL) status = disk_commit(txn, err);
+        if (status == TCUDB_OK) publish(txn);
     }
-    end(txn);
+    end(txn, writes && status == TCUDB_OK);
     return status;
 }
 
@@ -137,16 +158,7 @@ static tcudb_status lock_in_process(Txn *txn, Error *err)
     pthread_mutex_lock(&db->lock);
     while (db->writer != NULL && rc == 0) rc = pthread_cond_timedwait(&db->writer_free, &db->lock, &until);
     bool got = db->writer == NULL;
-    if (got) {
-        db->writer = txn;
-        txn->writer = true;
-        if (txn->base != db->root) {
-            assert(txn->stale == NULL);
-            txn->stale = txn->base;
-            txn->base = db->root;
-            root_ref(txn->base);
-        }
-    }
+    if (got) db->writer = txn;
     pthread_mutex_unlock(&db->lock);
     if (got) return TCUDB_OK;
     tcudb_status status =
@@ -158,10 +170,27 @@ static tcudb_status lock_in_process(Txn *txn, Error *err)
 
 tcudb_status txn_lock(Txn *txn, Error *err)
 {
+    Db *db = txn->db;
     if (txn->writer) return TCUDB_OK;
-    if (txn->db->read_only)
+    if (db->read_only)
         return error_set(err, SQLSTATE_READ_ONLY_SQL_TRANSACTION, "the database is open for reading only");
-    return lock_in_process(txn, err);
+    TRY(lock_in_process(txn, err));
+    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_lock(db, err);
+    pthread_mutex_lock(&db->lock);
+    if (status != TCUDB_OK) {
+        db->writer = NULL;
+        pthread_cond_signal(&db->writer_free);
+    } else {
+        txn->writer = true;
+        if (txn->base != db->root) {
+            assert(txn->stale == NULL);
+            txn->stale = txn->base;
+            txn->base = db->root;
+            root_ref(txn->base);
+        }
+    }
+    pthread_mutex_unlock(&db->lock);
+    return status;
 }
 
 tcudb_status txn_write(Txn *txn, Error *err)

@@ -1,0 +1,153 @@
+/*
+ * commit.c: what a transaction changed, as the payload of a log record.
+ *
+ * Nothing is logged while the transaction runs: the record is the difference between the root it started from and
+ * its own, so savepoints and what was undone cost nothing.
+ *
+ *     payload = varint next id, varint next file, change*, CHANGE_END
+ *
+ * Order: what goes, goes first (dropped tables and views, tables to be renamed are taken out), then what comes, then
+ * the rows of each changed table. Rows that the transaction added to a tail stand in the record; sealed segments are
+ * in part files already and only their facts stand here. New dictionary values stand here, or, if they are many, in
+ * the dictionary's file.
+ */
+#include "store/change.h"
+#include "store/disk.h"
+
+#include <assert.h>
+
+enum { DICT_INLINE_VALUES = 4096 };
+
+static const Table *find_by_id(const Root *root, uint64_t id)
+{
+    for (uint32_t t = 0; t < root->ntables; t++)
+        if (root->tables[t]->meta->def.id == id) return root->tables[t];
+    return NULL;
+}
+
+static bool has_view(const Root *root, uint64_t id)
+{
+    for (uint32_t v = 0; v < root->nviews; v++)
+        if (root->views[v]->def.id == id) return true;
+    return false;
+}
+
+static bool renamed(const Table *before, const Table *now)
+{
+    return before != NULL && !str_equal(before->meta->def.name, now->meta->def.name);
+}
+
+static tcudb_status put_removals(Buf *buf, const Root *base, const Root *work, Error *err)
+{
+    for (uint32_t t = 0; t < base->ntables; t++) {
+        const Table *now = find_by_id(work, base->tables[t]->meta->def.id);
+        if (now != NULL && !renamed(base->tables[t], now)) continue;
+        TRY(put_byte(buf, now == NULL ? CHANGE_DROP_TABLE : CHANGE_TAKE_TABLE, err));
+        TRY(put_varint(buf, base->tables[t]->meta->def.id, err));
+    }
+    for (uint32_t v = 0; v < base->nviews; v++) {
+        if (has_view(work, base->views[v]->def.id)) continue;
+        TRY(put_byte(buf, CHANGE_DROP_VIEW, err));
+        TRY(put_varint(buf, base->views[v]->def.id, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status put_arrivals(Buf *buf, const Root *base, const Root *work, Error *err)
+{
+    for (uint32_t t = 0; t < work->ntables; t++) {
+        const TableMeta *meta = work->tables[t]->meta;
+        const Table *before = find_by_id(base, meta->def.id);
+        if (before == NULL) {
+            TRY(put_byte(buf, CHANGE_CREATE_TABLE, err));
+            TRY(put_table_def(buf, meta, err));
+        } else if (renamed(before, work->tables[t])) {
+            TRY(put_byte(buf, CHANGE_NAME_TABLE, err));
+            TRY(put_varint(buf, meta->def.id, err));
+            TRY(put_text(buf, meta->def.name, err));
+        }
+    }
+    for (uint32_t v = 0; v < work->nviews; v++) {
+        if (has_view(base, work->views[v]->def.id)) continue;
+        TRY(put_byte(buf, CHANGE_CREATE_VIEW, err));
+        TRY(put_view_def(buf, &work->views[v]->def, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status put_dict(Buf *buf, Disk *disk, Dict *dict, Error *err)
+{
+    uint32_t count = dict_count(dict), known = dict->committed.count;
+    if (count - known > DICT_INLINE_VALUES) TRY(dict_save(dict, err));
+    if (dict->now.stored > known) {
+        if (dict->committed.length == 0) disk->new_files = true;
+        assert(dict->now.stored == count);
+        TRY(put_byte(buf, DICT_STORED, err));
+        TRY(put_varint(buf, count, err));
+        return put_varint(buf, dict->now.length, err);
+    }
+    TRY(put_byte(buf, DICT_INLINE, err));
+    TRY(put_varint(buf, known, err));
+    TRY(put_varint(buf, count - known, err));
+    const Str *values = dict_values(dict);
+    for (uint32_t i = known; i < count; i++) TRY(put_text(buf, values[i], err));
+    return TCUDB_OK;
+}
+
+static const Deleted *deleted_of(const Table *table, uint32_t segment)
+{
+    return table == NULL || table->deleted == NULL ? NULL : table->deleted[segment];
+}
+
+static tcudb_status put_table_change(Buf *buf, const Table *before, const Table *now, Error *err)
+{
+    const TableMeta *meta = now->meta;
+    bool reset = before != NULL && now->lineage != before->lineage; /* truncated */
+    const Table *from = reset ? NULL : before;
+    uint32_t old_segs = from == NULL ? 0 : from->nsegs;
+    uint32_t old_rows = from == NULL || now->nsegs > old_segs ? 0 : from->tail_rows;
+    TRY(put_byte(buf, CHANGE_ROWS, err));
+    TRY(put_varint(buf, meta->def.id, err));
+    TRY(put_byte(buf, reset, err));
+    for (uint32_t c = 0; c < meta->def.ncols; c++) {
+        if (meta->dicts[c] == NULL) continue;
+        if (reset) TRY(put_varint(buf, meta->dicts[c]->id, err));
+        TRY(put_dict(buf, now->db->disk, meta->dicts[c], err));
+    }
+    TRY(put_varint(buf, now->nsegs - old_segs, err));
+    for (uint32_t s = old_segs; s < now->nsegs; s++) TRY(put_segment(buf, meta, now->segs[s], err));
+    if (now->nsegs > old_segs) TRY(put_sketch(buf, now, err));
+    TRY(put_varint(buf, old_rows, err));
+    TRY(put_rows(buf, meta, now->tail, old_rows, now->tail_rows - old_rows, err));
+    for (uint32_t s = 0; s <= now->nsegs; s++) {
+        bool new_segment = s >= old_segs && (from == NULL || now->nsegs > old_segs);
+        const Deleted *old = new_segment ? NULL : deleted_of(from, s);
+        const Deleted *mine = deleted_of(now, s);
+        if (mine == old) continue;
+        TRY(put_varint(buf, s + 1, err));
+        TRY(put_deleted(buf, mine, old, err));
+    }
+    return put_varint(buf, 0, err);
+}
+
+/* A version without rows, segments or new dictionaries, like that of a CREATE TABLE. */
+static bool is_empty(const Table *table)
+{
+    return table->nsegs == 0 && table->tail_rows == 0;
+}
+
+tcudb_status put_commit(Buf *buf, Txn *txn, Error *err)
+{
+    const Root *base = txn->base, *work = txn->work;
+    TRY(put_varint(buf, atomic_load(&txn->db->next_id), err));
+    TRY(put_varint(buf, atomic_load(&txn->db->next_file), err));
+    TRY(put_removals(buf, base, work, err));
+    TRY(put_arrivals(buf, base, work, err));
+    for (uint32_t t = 0; t < work->ntables; t++) {
+        const Table *now = work->tables[t];
+        const Table *before = find_by_id(base, now->meta->def.id);
+        if (now == before || (before == NULL && is_empty(now))) continue;
+        TRY(put_table_change(buf, before, now, err));
+    }
+    return put_byte(buf, CHANGE_END, err);
+}

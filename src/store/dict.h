@@ -1,0 +1,94 @@
+/*
+ * dict.h: dictionaries of text columns: in memory, and their part on disk.
+ */
+#ifndef STORE_DICT_H
+#define STORE_DICT_H
+
+#include "store/file.h"
+#include "type/vector.h"
+
+#include <pthread.h>
+
+/* What a commit says of a dictionary. */
+typedef struct DictState {
+    uint32_t count;  /* values */
+    uint32_t stored; /* the first so many are in the file */
+    uint64_t length; /* of the file */
+} DictState;
+
+/* A block kept until the dictionary goes: retired arrays and the texts' bytes. */
+typedef struct DictKept {
+    struct DictKept *next;
+    size_t size;
+} DictKept;
+
+typedef struct DictSlots {
+    DictKept kept;
+    uint32_t mask;
+    _Atomic uint64_t slots[];
+} DictSlots;
+
+typedef struct DictValues {
+    DictKept kept;
+    uint32_t cap;
+    Str at[];
+} DictValues;
+
+struct Dict {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    uint64_t id;
+    const char *dir;      /* of the database; NULL: in memory */
+    pthread_mutex_t lock; /* of everything below that is not atomic */
+    atomic_bool loaded;   /* the file's values are in values[] */
+    atomic_bool indexed;  /* slots know all values */
+    _Atomic uint32_t count;
+    _Atomic(DictSlots *) slots;
+    _Atomic(DictValues *) values;
+    DictKept *kept;
+    char *chunk_at;
+    char *chunk_end;
+    size_t chunk_size;
+    DictState now;       /* stored, length: with what a transaction in progress wrote */
+    DictState committed; /* as of the last commit */
+};
+
+tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error *err) MUST_CHECK;
+void dict_ref(Dict *dict);
+void dict_unref(Dict *dict);
+uint32_t dict_count(const Dict *dict);
+/* At least as many as any count read before; after dict_load. */
+const Str *dict_values(const Dict *dict);
+uint64_t dict_hash(Str text);
+/* Makes values[] complete; dict_index makes look-ups possible too. Cheap once done. */
+tcudb_status dict_load(Dict *dict, Error *err) MUST_CHECK;
+tcudb_status dict_index(Dict *dict, Error *err) MUST_CHECK;
+/* Lock-free, after dict_index. Codes from `limit` on do not count. */
+bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
+/* Adds the texts that are not there yet, under one lock, and gives the codes of all. After dict_index. */
+tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
+                      Error *err) MUST_CHECK;
+
+/* ---- with the lock held, for dict_file.c --------------------------------------------------- */
+
+void *dict_keep(Dict *dict, size_t size, Error *err) MUST_CHECK;
+tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err) MUST_CHECK;
+/* Gives the next code to the text, whose bytes stay where they are unless copy. */
+tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err) MUST_CHECK;
+
+/* ---- on disk (dict_file.c) ------------------------------------------------------------------ */
+
+tcudb_status dict_load_locked(Dict *dict, Error *err) MUST_CHECK;
+/* Appends the values that are not in the file yet and makes them durable. Changes `now` only. */
+tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
+/* A commit with these values took place here, or `now` is given up. */
+void dict_commit(Dict *dict);
+void dict_give_up(Dict *dict);
+/* A commit of another process, or of the log that is replayed: values first..first + n - 1 from the texts (first is
+ * the committed count), or all up to state.count in the file. */
+tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status dict_extend(Dict *dict, DictState state, Error *err) MUST_CHECK;
+/* Before those: forgets values that were never committed. */
+tcudb_status dict_truncate(Dict *dict, Error *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * file.c: see file.h. Short reads and writes are continued, EINTR is retried, nothing is buffered.
+ */
+#include "store/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tcudb_status file_path(char out[PATH_TEXT], const char *dir, const char *name, uint64_t number, Error *err)
+{
+    int n = number == UINT64_MAX ? snprintf(out, PATH_TEXT, "%s/%s", dir, name)
+                                 : snprintf(out, PATH_TEXT, "%s/%s-%llu", dir, name, (unsigned long long)number);
+    if (n >= 0 && n < PATH_TEXT) return TCUDB_OK;
+    return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "the database's path is too long");
+}
+
+tcudb_status file_open(const char *path, int flags, int *fd, Error *err)
+{
+    do {
+        *fd = open(path, flags | O_CLOEXEC, 0666);
+    } while (*fd < 0 && errno == EINTR);
+    return *fd >= 0 ? TCUDB_OK : error_system(err, errno, "open", path);
+}
+
+void file_close(int fd)
+{
+    if (fd >= 0) close(fd);
+}
+
+tcudb_status file_size(int fd, const char *path, uint64_t *size, Error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return error_system(err, errno, "read the size of", path);
+    *size = (uint64_t)st.st_size;
+    return TCUDB_OK;
+}
+
+tcudb_status file_read(int fd, const char *path, void *to, size_t n, uint64_t offset, Error *err)
+{
+    while (n > 0) {
+        ssize_t got = pread(fd, to, n, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return error_system(err, errno, "read", path);
+        if (got == 0) return file_damaged(err, path, offset, "the file is truncated");
+        to = (char *)to + got;
+        n -= (size_t)got;
+        offset += (uint64_t)got;
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status file_write(int fd, const char *path, const void *from, size_t n, uint64_t offset, Error *err)
+{
+    while (n > 0) {
+        ssize_t put = pwrite(fd, from, n, (off_t)offset);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return error_system(err, errno, "write", path);
+        if (put == 0) return error_system(err, ENOSPC, "write", path);
+        from = (const char *)from + put;
+        n -= (size_t)put;
+        offset += (uint64_t)put;
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status file_truncate(int fd, const char *path, uint64_t size, Error *err)
+{
+    int rc;
+    do {
+        rc = ftruncate(fd, (off_t)size);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 ? TCUDB_OK : error_system(err, errno, "truncate", path);
+}
+
+tcudb_status file_sync(int fd, const char *path, Error *err)
+{
+    int rc;
+    do {
+        rc = fdatasync(fd);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 ? TCUDB_OK : error_system(err, errno, "make durable", path);
+}
+
+tcudb_status file_sync_dir(const char *path, Error *err)
+{
+    int fd;
+    TRY(file_open(path, O_RDONLY | O_DIRECTORY, &fd, err));
+    int rc;
+    do {
+        rc = fsync(fd);
+    } while (rc != 0 && errno == EINTR);
+    tcudb_status status = rc == 0 ? TCUDB_OK : error_system(err, errno, "make durable", path);
+    close(fd);
+    return status;
+}
+
+tcudb_status file_damaged(Error *err, const char *path, uint64_t offset, const char *what)
+{
+    return error_set(err, SQLSTATE_DATA_CORRUPTED, "file \"%s\" is damaged at offset %llu: %s", path,
+                     (unsigned long long)offset, what);
+}

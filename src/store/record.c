@@ -1,0 +1,357 @@
+/*
+ * record.c: definitions, facts, deletions and raw rows as bytes, the same in the log and in the manifest.
+ *
+ * Readers take bytes whose checksum was right, but still check every count against what is there: a wrong number
+ * gives `bad`, which the caller reports as damage, never a crash. The layouts are in doc/format.md.
+ */
+#include "store/store_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_COLUMNS = 1 << 16 };
+
+/* ---- definitions ------------------------------------------------------------------------------ */
+
+static tcudb_status put_type(Buf *buf, Type type, Error *err)
+{
+    uint8_t bytes[3] = {type.id, type.precision, type.scale};
+    TRY(buf_append(buf, bytes, sizeof bytes, err));
+    return put_varint(buf, type.length, err);
+}
+
+static Type get_type(Reader *r)
+{
+    Type type = {0};
+    type.id = get_byte(r);
+    type.precision = get_byte(r);
+    type.scale = get_byte(r);
+    type.length = (uint32_t)get_count(r, UINT32_MAX);
+    bool known = type.id > TYPE_UNKNOWN && type.id < TYPE_COUNT && type.id != TYPE_INTERVAL;
+    if (!known || type.precision > 38 || type.scale > 38) {
+        r->bad = true;
+        return TYPE(TYPE_BOOL);
+    }
+    return type;
+}
+
+tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
+{
+    TRY(put_varint(buf, meta->def.id, err));
+    TRY(put_text(buf, meta->def.name, err));
+    TRY(put_varint(buf, meta->def.ncols, err));
+    for (uint32_t c = 0; c < meta->def.ncols; c++) {
+        const ColumnDef *col = &meta->def.cols[c];
+        TRY(put_text(buf, col->name, err));
+        TRY(put_type(buf, col->type, err));
+        TRY(put_byte(buf, col->not_null, err));
+        TRY(put_text(buf, col->default_sql, err));
+        if (meta->dicts[c] != NULL) TRY(put_varint(buf, meta->dicts[c]->id, err));
+    }
+    return TCUDB_OK;
+}
+
+static Dict *known_dict(Db *db, uint64_t id)
+{
+    for (uint32_t t = 0; db->root != NULL && t < db->root->ntables; t++) {
+        const TableMeta *meta = db->root->tables[t]->meta;
+        for (uint32_t c = 0; c < meta->def.ncols; c++)
+            if (meta->dicts[c] != NULL && meta->dicts[c]->id == id) return meta->dicts[c];
+    }
+    return NULL;
+}
+
+/* The dictionary of that id: the one that the process has already, or a new one. */
+tcudb_status db_dict(Db *db, uint64_t id, Dict **out, Error *err)
+{
+    *out = known_dict(db, id);
+    dict_ref(*out);
+    return *out != NULL ? TCUDB_OK : dict_new(&db->mem, id, db->path, out, err);
+}
+
+static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts, uint32_t ncols, Error *err)
+{
+    for (uint32_t c = 0; c < ncols && !r->bad; c++) {
+        cols[c].name = get_text(r);
+        cols[c].type = get_type(r);
+        cols[c].not_null = get_byte(r) & 1;
+        cols[c].default_sql = get_text(r);
+        if (!type_is_text(cols[c].type)) continue;
+        uint64_t id = get_varint(r);
+        if (!r->bad) TRY(db_dict(db, id, &dicts[c], err));
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Error *err)
+{
+    TableDef def = {.id = get_varint(r), .name = get_text(r), .ncols = (uint32_t)get_count(r, MAX_COLUMNS)};
+    *out = NULL;
+    if (r->bad || (size_t)(r->end - r->at) < def.ncols) {
+        r->bad = true;
+        return TCUDB_OK;
+    }
+    ColumnDef *cols = ARENA_ARRAY(arena, ColumnDef, def.ncols, err);
+    TRY_PTR(cols);
+    Dict **dicts = ARENA_ARRAY(arena, Dict *, def.ncols, err);
+    TRY_PTR(dicts);
+    def.cols = cols;
+    tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, err);
+    if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, out, err);
+    for (uint32_t c = 0; c < def.ncols; c++) dict_unref(dicts[c]);
+    return status;
+}
+
+tcudb_status put_view_def(Buf *buf, const ViewDef *def, Error *err)
+{
+    TRY(put_varint(buf, def->id, err));
+    TRY(put_text(buf, def->name, err));
+    TRY(put_text(buf, def->sql, err));
+    TRY(put_varint(buf, def->ncols, err));
+    for (uint32_t c = 0; c < def->ncols; c++) TRY(put_text(buf, def->cols[c], err));
+    return TCUDB_OK;
+}
+
+tcudb_status get_view_def(Reader *r, Db *db, Arena *arena, View **out, Error *err)
+{
+    ViewDef def = {.id = get_varint(r), .name = get_text(r), .sql = get_text(r)};
+    def.ncols = (uint32_t)get_count(r, MAX_COLUMNS);
+    *out = NULL;
+    if (r->bad || (size_t)(r->end - r->at) < def.ncols) {
+        r->bad = true;
+        return TCUDB_OK;
+    }
+    Str *cols = ARENA_ARRAY(arena, Str, def.ncols, err);
+    TRY_PTR(cols);
+    for (uint32_t c = 0; c < def.ncols; c++) cols[c] = get_text(r);
+    def.cols = cols;
+    return r->bad ? TCUDB_OK : view_new(&db->mem, &def, out, err);
+}
+
+/* ---- segments --------------------------------------------------------------------------------- */
+
+enum { COL_ASCENDING = 1, COL_BOUNDS = 2, COL_MIXED = 4 };
+
+static tcudb_status put_column(Buf *buf, const ColData *col, Error *err)
+{
+    const SegColumn *pub = &col->pub;
+    uint8_t flags = (uint8_t)((pub->ascending ? COL_ASCENDING : 0) | (pub->has_bounds ? COL_BOUNDS : 0) |
+                              (col->mixed ? COL_MIXED : 0));
+    uint8_t head[4] = {(uint8_t)pub->codec, pub->word_width, pub->bits, flags};
+    TRY(buf_append(buf, head, sizeof head, err));
+    TRY(put_varint(buf, pub->nulls, err));
+    if (pub->has_bounds) {
+        TRY(put_value(buf, &pub->min, err));
+        TRY(put_value(buf, &pub->max, err));
+    }
+    TRY(put_varint(buf, col->offset, err));
+    TRY(put_varint(buf, pub->size, err));
+    return put_u64(buf, col->checksum, err);
+}
+
+/* What decoding adds: the minimum where words are of the column's own width. */
+static uint64_t base_of(const SegColumn *pub, Phys phys)
+{
+    if (pub->codec == CODEC_RAW || !pub->has_bounds || pub->word_width != stored_width(phys)) return 0;
+    switch (phys) {
+    case PHYS_BOOL: return pub->min.b;
+    case PHYS_I16: return (uint64_t)pub->min.i16;
+    case PHYS_I32: return (uint64_t)pub->min.i32;
+    case PHYS_I64:
+    case PHYS_STR: return (uint64_t)pub->min.i64;
+    default: return 0;
+    }
+}
+
+/* Whether decoders may rely on these numbers. */
+static bool column_fits(const SegColumn *pub, Phys phys)
+{
+    uint32_t width = stored_width(phys);
+    bool wide = phys == PHYS_I128 || phys == PHYS_NUM;
+    if (codec_get(pub->codec) == NULL || pub->nulls > pub->rows) return false;
+    if (pub->word_width != width && !(wide && pub->word_width == 8 && pub->has_bounds)) return false;
+    if (pub->codec == CODEC_RAW) return pub->word_width == width && pub->size == (size_t)pub->rows * width;
+    if (wide && pub->word_width != 8) return pub->codec == CODEC_CONSTANT && pub->nulls == pub->rows;
+    if (pub->codec == CODEC_CONSTANT) return pub->size == 0;
+    if (pub->codec == CODEC_BITPACK)
+        return pub->bits > 0 && pub->bits <= pub->word_width * 8u &&
+               pub->size == ((size_t)pub->rows * pub->bits + 7) / 8;
+    return pub->size < UINT32_MAX;
+}
+
+static void get_column(Reader *r, ColData *col, Type type, uint32_t rows)
+{
+    SegColumn *pub = &col->pub;
+    facts_init(col, type);
+    pub->rows = rows;
+    pub->codec = (CodecId)get_byte(r);
+    pub->word_width = get_byte(r);
+    pub->bits = get_byte(r);
+    uint8_t flags = get_byte(r);
+    pub->nulls = (uint32_t)get_count(r, rows);
+    pub->ascending = (flags & COL_ASCENDING) != 0;
+    pub->has_bounds = (flags & COL_BOUNDS) != 0;
+    col->mixed = (flags & COL_MIXED) != 0;
+    if (pub->has_bounds) {
+        get_value(r, &pub->min);
+        get_value(r, &pub->max);
+    }
+    col->offset = get_varint(r);
+    pub->size = get_count(r, UINT32_MAX);
+    col->checksum = get_u64(r);
+    pub->base = base_of(pub, type_phys(type));
+    if (!r->bad && !column_fits(pub, type_phys(type))) r->bad = true;
+}
+
+tcudb_status put_segment(Buf *buf, const TableMeta *meta, const Segment *segment, Error *err)
+{
+    assert(segment->part != NULL);
+    TRY(put_varint(buf, segment->rows, err));
+    TRY(put_varint(buf, segment->part->number, err));
+    for (uint32_t c = 0; c < meta->def.ncols; c++) TRY(put_column(buf, &segment->cols[c], err));
+    return TCUDB_OK;
+}
+
+tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, Part **part, Segment **out, Error *err)
+{
+    uint32_t rows = (uint32_t)get_count(r, SEGMENT_ROWS);
+    uint64_t number = get_varint(r);
+    *out = NULL;
+    if (r->bad || rows == 0 || (size_t)(r->end - r->at) < meta->def.ncols) {
+        r->bad = true;
+        return TCUDB_OK;
+    }
+    if (*part == NULL || (*part)->number != number) { /* segments of one part follow each other */
+        part_unref(*part);
+        *part = NULL;
+        TRY(part_open(db, number, part, err));
+    }
+    Segment *segment;
+    TRY(segment_new(&db->mem, rows, meta->def.ncols, &segment, err));
+    segment->part = *part;
+    atomic_fetch_add(&segment->part->refs, 1);
+    for (uint32_t c = 0; c < meta->def.ncols; c++) get_column(r, &segment->cols[c], meta->def.cols[c].type, rows);
+    if (r->bad)
+        segment_unref(segment);
+    else
+        *out = segment;
+    return TCUDB_OK;
+}
+
+tcudb_status put_sketch(Buf *buf, const Table *table, Error *err)
+{
+    TRY(put_byte(buf, table->sketch != NULL, err));
+    if (table->sketch == NULL) return TCUDB_OK;
+    return buf_append(buf, table->sketch, (size_t)table->meta->def.ncols * SKETCH_BYTES, err);
+}
+
+tcudb_status get_sketch(Reader *r, Table *table, Error *err)
+{
+    if (get_byte(r) == 0) return TCUDB_OK;
+    const uint8_t *bytes = get_bytes(r, (size_t)table->meta->def.ncols * SKETCH_BYTES);
+    if (bytes == NULL) return TCUDB_OK;
+    for (size_t i = 0; i < (size_t)table->meta->def.ncols * SKETCH_BYTES; i++)
+        if (bytes[i] > 64) r->bad = true;
+    return r->bad ? TCUDB_OK : table_merge_sketch(table, bytes, err);
+}
+
+/* ---- deletions -------------------------------------------------------------------------------- */
+
+tcudb_status put_deleted(Buf *buf, const Deleted *now, const Deleted *before, Error *err)
+{
+    uint32_t count = 0, last = 0;
+    for (uint32_t w = 0; now != NULL && w < DELETED_WORDS; w++)
+        count += popcount64(now->bits[w] & ~(before == NULL ? 0 : before->bits[w]));
+    TRY(put_varint(buf, count, err));
+    for (uint32_t w = 0; count > 0 && w < DELETED_WORDS; w++) {
+        uint64_t word = now->bits[w] & ~(before == NULL ? 0 : before->bits[w]);
+        for (; word != 0; word &= word - 1) {
+            uint32_t row = w * 64 + (uint32_t)__builtin_ctzll(word);
+            TRY(put_varint(buf, row - last, err));
+            last = row;
+        }
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status get_deleted(Reader *r, Table *table, uint32_t segment, Error *err)
+{
+    if (segment >= table_segments(table)) {
+        r->bad = get_varint(r) != 0 || r->bad; /* an empty tail: nothing can be deleted */
+        return TCUDB_OK;
+    }
+    uint32_t rows = segment_rows(table, segment);
+    uint32_t n = (uint32_t)get_count(r, rows);
+    uint64_t row = 0;
+    for (uint32_t i = 0; i < n && !r->bad; i++) {
+        row += get_count(r, SEGMENT_ROWS);
+        if (row >= rows)
+            r->bad = true;
+        else
+            TRY(table_delete_row(table, segment, (uint32_t)row, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- raw rows --------------------------------------------------------------------------------- */
+
+tcudb_status put_rows(Buf *buf, const TableMeta *meta, const RowBuf *rows, uint32_t from, uint32_t n, Error *err)
+{
+    TRY(put_varint(buf, n, err));
+    for (uint32_t c = 0; n > 0 && c < meta->def.ncols; c++) {
+        size_t width = stored_width(type_phys(meta->def.cols[c].type));
+        const uint8_t *valid = rows->valid[c] + from;
+        bool nulls = memchr(valid, 0, n) != NULL;
+        TRY(put_byte(buf, nulls, err));
+        TRY(buf_append(buf, rows->data[c] + from * width, n * width, err));
+        if (nulls) TRY(buf_append(buf, valid, n, err));
+    }
+    return TCUDB_OK;
+}
+
+typedef struct RawColumn {
+    const uint8_t *data;
+    const uint8_t *valid; /* NULL: no NULLs */
+} RawColumn;
+
+/* What kernels rely on: booleans are 0 or 1, codes are in the dictionary, validity bytes are 0 or 1. */
+static bool rows_fit(const TableMeta *meta, uint32_t c, const RawColumn *col, uint32_t n)
+{
+    for (uint32_t i = 0; col->valid != NULL && i < n; i++)
+        if (col->valid[i] > 1) return false;
+    if (type_phys(meta->def.cols[c].type) == PHYS_BOOL)
+        for (uint32_t i = 0; i < n; i++)
+            if (col->data[i] > 1) return false;
+    uint32_t count = meta->dicts[c] == NULL ? 0 : dict_count(meta->dicts[c]);
+    for (uint32_t i = 0; meta->dicts[c] != NULL && i < n; i++) {
+        uint32_t code;
+        memcpy(&code, col->data + (size_t)i * 4, 4);
+        if (code >= count && (col->valid == NULL || col->valid[i])) return false;
+    }
+    return true;
+}
+
+tcudb_status get_rows(Reader *r, Table *table, Error *err)
+{
+    const TableMeta *meta = table->meta;
+    uint32_t n = (uint32_t)get_count(r, SEGMENT_ROWS - table->tail_rows);
+    if (n == 0) return TCUDB_OK;
+    TRY(table_tail_room(table, n, err));
+    for (uint32_t c = 0; c < meta->def.ncols; c++) {
+        size_t width = stored_width(type_phys(meta->def.cols[c].type));
+        bool nulls = get_byte(r) != 0;
+        RawColumn col = {.data = get_bytes(r, n * width)};
+        if (nulls) col.valid = get_bytes(r, n);
+        if (r->bad || !rows_fit(meta, c, &col, n)) {
+            r->bad = true;
+            return TCUDB_OK;
+        }
+        memcpy(table->tail->data[c] + table->tail_rows * width, col.data, n * width);
+        if (nulls)
+            memcpy(table->tail->valid[c] + table->tail_rows, col.valid, n);
+        else
+            memset(table->tail->valid[c] + table->tail_rows, 1, n);
+    }
+    table_tail_added(table, n);
+    return TCUDB_OK;
+}
