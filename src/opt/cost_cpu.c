@@ -14,8 +14,8 @@
 static const double NS = 1e-9;
 static const double SCAN_VALUE = 0.4, FILTER_ROW = 1.0, PROJECT_VALUE = 0.6, OUT_ROW = 1.5;
 static const double BUILD_FAST = 8, BUILD_SLOW = 60, PROBE_FAST = 3, PROBE_SLOW = 40, PAIR = 2;
-static const double GROUP_FAST = 4, GROUP_SLOW = 60, SORT_STEP = 4;
-static const double FITS = 1 << 14, SPILLS = 1 << 22; /* rows of a hash table in L2, and far beyond L3 */
+static const double GROUP_FAST = 8, GROUP_SLOW = 100, GROUP_NEW = 60, SORT_STEP = 4;
+static const double FITS = 1 << 12, SPILLS = 1 << 22; /* rows of a hash table in L1 and L2, and far beyond L3 */
 
 /* A row's cost against a table of n rows. */
 static double by_size(double n, double fast, double slow)
@@ -39,7 +39,7 @@ double cost_nested_join(double left, double right, double out)
 
 double cost_aggregate(double rows, double groups)
 {
-    return NS * (rows * by_size(groups, GROUP_FAST, GROUP_SLOW) + groups * OUT_ROW);
+    return NS * (rows * by_size(groups, GROUP_FAST, GROUP_SLOW) + groups * GROUP_NEW);
 }
 
 double cost_sort(double rows, double kept)

@@ -63,12 +63,28 @@ static tcudb_status run_rule(Opt *opt, const RuleEntry *rule, bool *any, Error *
     return run_rule_on(opt, rule, &opt->statement, any, err);
 }
 
+/* A caller may not know the first free id (EXPLAIN's inner statement). */
+static tcudb_status settle_next_col(Opt *opt, Error *err)
+{
+    Cte **ctes = NULL;
+    uint32_t n = 0;
+    ColId *next = &opt->env->next_col, end = plan_col_end(opt->statement);
+    TRY(plan_ctes(opt->arena, opt->statement, &ctes, &n, err));
+    if (*next < end) *next = end;
+    for (uint32_t i = 0; i < n; i++) {
+        end = plan_col_end(ctes[i]->plan);
+        if (*next < end) *next = end;
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status opt_run_traced(OptEnv *env, Plan **plan, OptTrace trace, void *ctx, Error *err)
 {
     assert(env->arena != NULL && env->settings != NULL);
     TRY(check_depth(*plan, 0, err));
     if (!env->settings->optimizer) return TCUDB_OK;
     Opt opt = {.env = env, .arena = env->arena, .statement = *plan, .next_semi = 1};
+    TRY(settle_next_col(&opt, err));
     TRY(verify(&opt, "bind", opt.statement, err));
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         bool changed = false;
