@@ -51,8 +51,8 @@ static const Func cut_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,     
                                 false,    {TEXT},    TYPE_BPCHAR, text_cut_bpchar};
 static const Func fit_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
                                 false,    {TEXT},    TYPE_BPCHAR, text_fit_bpchar};
-static const Func numeric_scale = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
-                                   false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
+static const Func rescale_numeric = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
+                                     false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
 
 static const CastLine *find_line(uint8_t from, uint8_t to)
 {
@@ -89,9 +89,9 @@ static const Func *cast_length(Type from, Type to, CastContext context)
 static const Func *cast_numeric(Type from, Type to)
 {
     if (from.precision == to.precision && from.scale == to.scale) return NULL;
-    if (to.precision == 0 || from.precision == 0) return &numeric_scale;
+    if (to.precision == 0 || from.precision == 0) return &rescale_numeric;
     bool same_form = type_phys(from) == type_phys(to);
-    return same_form && from.scale == to.scale && from.precision <= to.precision ? NULL : &numeric_scale;
+    return same_form && from.scale == to.scale && from.precision <= to.precision ? NULL : &rescale_numeric;
 }
 
 tcudb_status func_cast(Type from, Type to, CastContext context, int position, const Func **out, Error *err)

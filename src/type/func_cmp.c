@@ -14,36 +14,8 @@
 #define COMPARE_KERNEL(name, T, TEST)                                                                                  \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
-        const T *restrict a = args[0].data;                                                                            \
-        const T *restrict b = args[1].data;                                                                            \
-        uint8_t *restrict to = out->data;                                                                              \
         assert(nargs == 2);                                                                                            \
-        if (sel != NULL) {                                                                                             \
-            uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                       \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[sel[i] * sa], y = b[sel[i] * sb];                                                        \
-                to[sel[i]] = TEST;                                                                                     \
-            }                                                                                                          \
-        } else if (args[1].form == VEC_CONST) {                                                                        \
-            uint32_t sa = STRIDE(args[0]);                                                                             \
-            const T y = b[0];                                                                                          \
-            if (sa == 0) n = n > 1 ? n : 1;                                                                            \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[i * sa];                                                                                 \
-                to[i] = TEST;                                                                                          \
-            }                                                                                                          \
-        } else if (args[0].form == VEC_CONST) {                                                                        \
-            const T x = a[0];                                                                                          \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T y = b[i];                                                                                      \
-                to[i] = TEST;                                                                                          \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[i], y = b[i];                                                                            \
-                to[i] = TEST;                                                                                          \
-            }                                                                                                          \
-        }                                                                                                              \
+        BINARY_LOOPS(T, T, uint8_t, r = (TEST));                                                                       \
         return TCUDB_OK;                                                                                               \
     }
 
@@ -59,6 +31,18 @@ SIX_COMPARES(bool, uint8_t)
 SIX_COMPARES(int2, int16_t)
 SIX_COMPARES(int4, int32_t)
 SIX_COMPARES(int8, int64_t)
+
+/* NaN equals NaN and is greater than everything else. */
+#define FLOAT_COMPARES(prefix, T)                                                                                      \
+    COMPARE_KERNEL(prefix##_eq, T, x == y || (x != x && y != y))                                                       \
+    COMPARE_KERNEL(prefix##_ne, T, !(x == y || (x != x && y != y)))                                                    \
+    COMPARE_KERNEL(prefix##_lt, T, x < y || (y != y && x == x))                                                        \
+    COMPARE_KERNEL(prefix##_le, T, x <= y || y != y)                                                                   \
+    COMPARE_KERNEL(prefix##_gt, T, x > y || (x != x && y == y))                                                        \
+    COMPARE_KERNEL(prefix##_ge, T, x >= y || x != x)
+
+FLOAT_COMPARES(float4, float)
+FLOAT_COMPARES(float8, double)
 
 COMPARE_KERNEL(text_eq, Str, str_equal(x, y))
 COMPARE_KERNEL(text_ne, Str, !str_equal(x, y))

@@ -10,31 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 
-/* for (each row): to = f(a, b) by STEP, which may return. */
-#define EACH_BINARY(A, B, R, ...)                                                                                      \
-    const A *a = args[0].data;                                                                                         \
-    const B *b = args[1].data;                                                                                         \
-    R *to = out->data;                                                                                                 \
-    uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                               \
-    EACH_ROW(i, row)                                                                                                   \
-    {                                                                                                                  \
-        const A x = a[row * sa];                                                                                       \
-        const B y = b[row * sb];                                                                                       \
-        __VA_ARGS__;                                                                                                   \
-    }                                                                                                                  \
-    return TCUDB_OK
-
-#define EACH_UNARY(A, R, ...)                                                                                          \
-    const A *a = args[0].data;                                                                                         \
-    R *to = out->data;                                                                                                 \
-    uint32_t sa = STRIDE(args[0]);                                                                                     \
-    EACH_ROW(i, row)                                                                                                   \
-    {                                                                                                                  \
-        const A x = a[row * sa];                                                                                       \
-        __VA_ARGS__;                                                                                                   \
-    }                                                                                                                  \
-    return TCUDB_OK
-
 static tcudb_status shift_date(int32_t d, int64_t days, int32_t *out, Error *err)
 {
     int64_t r = d + days;
@@ -47,26 +22,30 @@ static tcudb_status shift_date(int32_t d, int64_t days, int32_t *out, Error *err
 
 KERNEL(date_add_int4)
 {
-    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(x, y, &to[row], err)));
+    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(int4_add_date)
 {
-    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(y, x, &to[row], err)));
+    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(y, x, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(date_sub_int4)
 {
-    EACH_BINARY(int32_t, int32_t, int32_t, TRY(shift_date(x, -(int64_t)y, &to[row], err)));
+    BINARY_ROWS(int32_t, int32_t, int32_t, TRY(shift_date(x, -(int64_t)y, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(date_sub_date)
 {
-    EACH_BINARY(int32_t, int32_t, int32_t, {
+    BINARY_ROWS(int32_t, int32_t, int32_t, {
         if (!date_finite(x) || !date_finite(y))
             return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "cannot subtract infinite dates");
-        to[row] = x - y; /* the range of dates is below 2^31 */
+        r = x - y; /* the range of dates is below 2^31 */
     });
+    return TCUDB_OK;
 }
 
 static tcudb_status date_shift_interval(int32_t d, Interval iv, int sign, int64_t *out, Error *err)
@@ -78,32 +57,38 @@ static tcudb_status date_shift_interval(int32_t d, Interval iv, int sign, int64_
 
 KERNEL(date_add_interval)
 {
-    EACH_BINARY(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, 1, &to[row], err)));
+    BINARY_ROWS(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, 1, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_add_date)
 {
-    EACH_BINARY(Interval, int32_t, int64_t, TRY(date_shift_interval(y, x, 1, &to[row], err)));
+    BINARY_ROWS(Interval, int32_t, int64_t, TRY(date_shift_interval(y, x, 1, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(date_sub_interval)
 {
-    EACH_BINARY(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, -1, &to[row], err)));
+    BINARY_ROWS(int32_t, Interval, int64_t, TRY(date_shift_interval(x, y, -1, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(timestamp_add_interval)
 {
-    EACH_BINARY(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, 1, &to[row], err)));
+    BINARY_ROWS(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, 1, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_add_timestamp)
 {
-    EACH_BINARY(Interval, int64_t, int64_t, TRY(timestamp_add(y, x, 1, &to[row], err)));
+    BINARY_ROWS(Interval, int64_t, int64_t, TRY(timestamp_add(y, x, 1, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(timestamp_sub_interval)
 {
-    EACH_BINARY(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, -1, &to[row], err)));
+    BINARY_ROWS(int64_t, Interval, int64_t, TRY(timestamp_add(x, y, -1, &r, err)));
+    return TCUDB_OK;
 }
 
 static tcudb_status infinite_difference(Error *err)
@@ -113,17 +98,19 @@ static tcudb_status infinite_difference(Error *err)
 
 KERNEL(timestamp_sub_timestamp)
 {
-    EACH_BINARY(int64_t, int64_t, Interval, {
+    BINARY_ROWS(int64_t, int64_t, Interval, {
         if (!timestamp_finite(x) || !timestamp_finite(y)) return infinite_difference(err);
         int64_t d;
         if (__builtin_sub_overflow(x, y, &d)) return interval_range_error(err);
-        to[row] = (Interval){.micros = d % USECS_PER_DAY, .days = (int32_t)(d / USECS_PER_DAY)};
+        r = (Interval){.micros = d % USECS_PER_DAY, .days = (int32_t)(d / USECS_PER_DAY)};
     });
+    return TCUDB_OK;
 }
 
 KERNEL(interval_plus)
 {
-    EACH_BINARY(Interval, Interval, Interval, TRY(interval_add(x, y, &to[row], err)));
+    BINARY_ROWS(Interval, Interval, Interval, TRY(interval_add(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 static tcudb_status interval_subtract(Interval a, Interval b, Interval *out, Error *err)
@@ -136,12 +123,14 @@ static tcudb_status interval_subtract(Interval a, Interval b, Interval *out, Err
 
 KERNEL(interval_minus)
 {
-    EACH_BINARY(Interval, Interval, Interval, TRY(interval_subtract(x, y, &to[row], err)));
+    BINARY_ROWS(Interval, Interval, Interval, TRY(interval_subtract(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_neg)
 {
-    EACH_UNARY(Interval, Interval, TRY(interval_negate(x, &to[row], err)));
+    UNARY_ROWS(Interval, Interval, TRY(interval_negate(x, &r, err)));
+    return TCUDB_OK;
 }
 
 static double to_micro(double v)
@@ -189,23 +178,27 @@ static tcudb_status divided(Interval v, double f, Interval *out, Error *err)
 
 KERNEL(interval_times_float8)
 {
-    EACH_BINARY(Interval, double, Interval, TRY(times(x, y, &to[row], err)));
+    BINARY_ROWS(Interval, double, Interval, TRY(times(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(float8_times_interval)
 {
-    EACH_BINARY(double, Interval, Interval, TRY(times(y, x, &to[row], err)));
+    BINARY_ROWS(double, Interval, Interval, TRY(times(y, x, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_div_float8)
 {
-    EACH_BINARY(Interval, double, Interval, TRY(divided(x, y, &to[row], err)));
+    BINARY_ROWS(Interval, double, Interval, TRY(divided(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 #define INTERVAL_COMPARE(name, op)                                                                                     \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
-        EACH_BINARY(Interval, Interval, uint8_t, to[row] = interval_compare(x, y) op 0);                               \
+        BINARY_ROWS(Interval, Interval, uint8_t, r = interval_compare(x, y) op 0);                                     \
+        return TCUDB_OK;                                                                                               \
     }
 
 INTERVAL_COMPARE(interval_eq, ==)
@@ -266,17 +259,20 @@ static tcudb_status justify(Interval v, bool hours, bool days, Interval *out, Er
 
 KERNEL(interval_justify_hours)
 {
-    EACH_UNARY(Interval, Interval, TRY(justify(x, true, false, &to[row], err)));
+    UNARY_ROWS(Interval, Interval, TRY(justify(x, true, false, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_justify_days)
 {
-    EACH_UNARY(Interval, Interval, TRY(justify(x, false, true, &to[row], err)));
+    UNARY_ROWS(Interval, Interval, TRY(justify(x, false, true, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_justify)
 {
-    EACH_UNARY(Interval, Interval, TRY(justify(x, true, true, &to[row], err)));
+    UNARY_ROWS(Interval, Interval, TRY(justify(x, true, true, &r, err)));
+    return TCUDB_OK;
 }
 
 /* ---- age ------------------------------------------------------------------------------------ */
@@ -312,7 +308,8 @@ static tcudb_status age_between(int64_t x, int64_t y, Interval *out, Error *err)
 
 KERNEL(timestamp_age)
 {
-    EACH_BINARY(int64_t, int64_t, Interval, TRY(age_between(x, y, &to[row], err)));
+    BINARY_ROWS(int64_t, int64_t, Interval, TRY(age_between(x, y, &r, err)));
+    return TCUDB_OK;
 }
 
 static int64_t today(const EvalCtx *ctx)
@@ -323,7 +320,8 @@ static int64_t today(const EvalCtx *ctx)
 
 KERNEL(timestamp_age_today)
 {
-    EACH_UNARY(int64_t, Interval, TRY(age_between(today(ctx), x, &to[row], err)));
+    UNARY_ROWS(int64_t, Interval, TRY(age_between(today(ctx), x, &r, err)));
+    return TCUDB_OK;
 }
 
 /* ---- clocks, casts, construction -------------------------------------------------------------- */
@@ -345,36 +343,41 @@ KERNEL(clock_date)
 
 KERNEL(date_to_timestamp)
 {
-    EACH_UNARY(int32_t, int64_t, TRY(timestamp_from_date(x, &to[row], err)));
+    UNARY_ROWS(int32_t, int64_t, TRY(timestamp_from_date(x, &r, err)));
+    return TCUDB_OK;
 }
 
 KERNEL(timestamp_to_date)
 {
-    EACH_UNARY(int64_t, int32_t, {
+    UNARY_ROWS(int64_t, int32_t, {
         int64_t rest;
         if (timestamp_finite(x))
-            to[row] = timestamp_day(x, &rest);
+            r = timestamp_day(x, &rest);
         else
-            to[row] = x == TIME_INFINITY ? DATE_INFINITY : DATE_MINUS_INFINITY;
+            r = x == TIME_INFINITY ? DATE_INFINITY : DATE_MINUS_INFINITY;
     });
+    return TCUDB_OK;
 }
 
 KERNEL(timestamp_finite_test)
 {
-    EACH_UNARY(int64_t, uint8_t, to[row] = timestamp_finite(x));
+    UNARY_ROWS(int64_t, uint8_t, r = timestamp_finite(x));
+    return TCUDB_OK;
 }
 
 KERNEL(date_finite_test)
 {
-    EACH_UNARY(int32_t, uint8_t, to[row] = date_finite(x));
+    UNARY_ROWS(int32_t, uint8_t, r = date_finite(x));
+    return TCUDB_OK;
 }
 
 KERNEL(interval_finite_test)
 {
-    EACH_UNARY(Interval, uint8_t, {
+    UNARY_ROWS(Interval, uint8_t, {
         (void)x;
-        to[row] = 1;
+        r = 1;
     });
+    return TCUDB_OK;
 }
 
 /* year as SQL writes it: negative years are BC, there is no year 0. */

@@ -21,48 +21,13 @@ tcudb_status division_by_zero(Error *err)
     return error_set(err, SQLSTATE_DIVISION_BY_ZERO, "division by zero");
 }
 
-/* STEP computes r and ORs into bad from x and y. */
-#define ARITH_KERNEL(name, T, BAD, sql_name, STEP)                                                                     \
+/* STEP computes r and makes bad negative on overflow, from x and y. */
+#define ARITH_KERNEL(name, T, BAD, sql_name, ...)                                                                      \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
-        const T *restrict a = args[0].data;                                                                            \
-        const T *restrict b = args[1].data;                                                                            \
-        T *restrict to = out->data;                                                                                    \
         BAD bad = 0;                                                                                                   \
         assert(nargs == 2);                                                                                            \
-        if (sel != NULL) {                                                                                             \
-            uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                       \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[sel[i] * sa], y = b[sel[i] * sb];                                                        \
-                T r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[sel[i]] = r;                                                                                        \
-            }                                                                                                          \
-        } else if (args[0].form == VEC_FLAT && args[1].form == VEC_FLAT) {                                             \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[i], y = b[i];                                                                            \
-                T r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-        } else if (args[0].form == VEC_FLAT) {                                                                         \
-            const T y = b[0];                                                                                          \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T x = a[i];                                                                                      \
-                T r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            const T x = a[0];                                                                                          \
-            uint32_t sb = STRIDE(args[1]);                                                                             \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const T y = b[i * sb];                                                                                 \
-                T r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-        }                                                                                                              \
+        BINARY_LOOPS(T, T, T, __VA_ARGS__);                                                                            \
         return bad < 0 ? range_error(sql_name, err) : TCUDB_OK;                                                        \
     }
 
@@ -92,32 +57,121 @@ ARITH_KERNEL(int8_mul, int64_t, int64_t, "bigint", MUL8_STEP)
 #define DIVIDE_KERNELS(prefix, T, MIN, sql_name)                                                                       \
     KERNEL(prefix##_div)                                                                                               \
     {                                                                                                                  \
-        const T *a = args[0].data, *b = args[1].data;                                                                  \
-        T *to = out->data;                                                                                             \
-        uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                           \
-        EACH_ROW(i, row)                                                                                               \
-        {                                                                                                              \
-            T x = a[row * sa], y = b[row * sb];                                                                        \
+        BINARY_ROWS(T, T, T, {                                                                                         \
             if (y == 0) return division_by_zero(err);                                                                  \
             if (y == -1 && x == MIN) return range_error(sql_name, err);                                                \
-            to[row] = (T)(x / y);                                                                                      \
-        }                                                                                                              \
+            r = (T)(x / y);                                                                                            \
+        });                                                                                                            \
         return TCUDB_OK;                                                                                               \
     }                                                                                                                  \
     KERNEL(prefix##_mod)                                                                                               \
     {                                                                                                                  \
-        const T *a = args[0].data, *b = args[1].data;                                                                  \
-        T *to = out->data;                                                                                             \
-        uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                           \
-        EACH_ROW(i, row)                                                                                               \
-        {                                                                                                              \
-            T x = a[row * sa], y = b[row * sb];                                                                        \
+        BINARY_ROWS(T, T, T, {                                                                                         \
             if (y == 0) return division_by_zero(err);                                                                  \
-            to[row] = y == -1 ? 0 : (T)(x % y);                                                                        \
-        }                                                                                                              \
+            r = (T)(y == -1 ? 0 : x % y);                                                                              \
+        });                                                                                                            \
         return TCUDB_OK;                                                                                               \
     }
 
 DIVIDE_KERNELS(int2, int16_t, INT16_MIN, "smallint")
 DIVIDE_KERNELS(int4, int32_t, INT32_MIN, "integer")
 DIVIDE_KERNELS(int8, int64_t, INT64_MIN, "bigint")
+
+/* ---- one argument, and bits ------------------------------------------------------------------- */
+
+/* The greatest common divisor by Euclid on negative numbers, whose range is the larger; the caller checks
+ * that the result can be negated. */
+static int64_t gcd_negative(int64_t a, int64_t b)
+{
+    if (a > 0) a = -a;
+    if (b > 0) b = -b;
+    while (b != 0) {
+        int64_t rest = b == -1 ? 0 : a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+#define SMALL_KERNELS(prefix, T, U, MIN, sql_name)                                                                     \
+    KERNEL(prefix##_neg)                                                                                               \
+    {                                                                                                                  \
+        bool bad = false;                                                                                              \
+        UNARY_LOOPS(T, T, bad |= x == MIN; r = (T)(0 - (U)x));                                                         \
+        return bad ? range_error(sql_name, err) : TCUDB_OK;                                                            \
+    }                                                                                                                  \
+    KERNEL(prefix##_abs)                                                                                               \
+    {                                                                                                                  \
+        bool bad = false;                                                                                              \
+        UNARY_LOOPS(T, T, bad |= x == MIN; r = x < 0 ? (T)(0 - (U)x) : x);                                             \
+        return bad ? range_error(sql_name, err) : TCUDB_OK;                                                            \
+    }                                                                                                                  \
+    KERNEL(prefix##_same)                                                                                              \
+    {                                                                                                                  \
+        UNARY_LOOPS(T, T, r = x);                                                                                      \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_and)                                                                                               \
+    {                                                                                                                  \
+        BINARY_LOOPS(T, T, T, r = x & y);                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_or)                                                                                                \
+    {                                                                                                                  \
+        BINARY_LOOPS(T, T, T, r = x | y);                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_xor)                                                                                               \
+    {                                                                                                                  \
+        BINARY_LOOPS(T, T, T, r = x ^ y);                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_not)                                                                                               \
+    {                                                                                                                  \
+        UNARY_LOOPS(T, T, r = (T)~x);                                                                                  \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    /* Shift counts are taken modulo the machine's width, as PostgreSQL on x86 does. */                                \
+    KERNEL(prefix##_shl)                                                                                               \
+    {                                                                                                                  \
+        BINARY_LOOPS(T, int32_t, T, r = (T)((U)x << (y & SHIFT_MASK(T))));                                             \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_shr)                                                                                               \
+    {                                                                                                                  \
+        BINARY_LOOPS(T, int32_t, T, r = (T)(x >> (y & SHIFT_MASK(T))));                                                \
+        return TCUDB_OK;                                                                                               \
+    }
+
+#define SHIFT_MASK(T) (sizeof(T) == 8 ? 63 : 31)
+
+SMALL_KERNELS(int2, int16_t, uint32_t, INT16_MIN, "smallint")
+SMALL_KERNELS(int4, int32_t, uint32_t, INT32_MIN, "integer")
+SMALL_KERNELS(int8, int64_t, uint64_t, INT64_MIN, "bigint")
+
+#define GCD_KERNELS(prefix, T, MIN, sql_name)                                                                          \
+    KERNEL(prefix##_gcd)                                                                                               \
+    {                                                                                                                  \
+        BINARY_ROWS(T, T, T, {                                                                                         \
+            int64_t g = gcd_negative(x, y);                                                                            \
+            if (g == MIN) return range_error(sql_name, err);                                                           \
+            r = (T)-g;                                                                                                 \
+        });                                                                                                            \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    KERNEL(prefix##_lcm)                                                                                               \
+    {                                                                                                                  \
+        BINARY_ROWS(T, T, T, {                                                                                         \
+            r = 0;                                                                                                     \
+            if (x != 0 && y != 0) {                                                                                    \
+                T g = (T)gcd_negative(x, y);                                                                           \
+                bool bad = g == -1 && x == MIN;                                                                        \
+                if (bad || __builtin_mul_overflow((T)(x / g), y, &r) || r == MIN) return range_error(sql_name, err);   \
+                if (r < 0) r = (T)-r;                                                                                  \
+            }                                                                                                          \
+        });                                                                                                            \
+        return TCUDB_OK;                                                                                               \
+    }
+
+GCD_KERNELS(int4, int32_t, INT32_MIN, "integer")
+GCD_KERNELS(int8, int64_t, INT64_MIN, "bigint")

@@ -10,33 +10,6 @@
 
 #include <assert.h>
 
-/* Runs STEP for each live row with x, y and r declared; A, B and R are the element types. */
-#define EACH_PAIR(A, B, R, STEP)                                                                                       \
-    do {                                                                                                               \
-        const A *a = args[0].data;                                                                                     \
-        const B *b = args[1].data;                                                                                     \
-        R *to = out->data;                                                                                             \
-        uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                           \
-        if (sel == NULL && sa == 1 && sb == 1) {                                                                       \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                const A x = a[i];                                                                                      \
-                const B y = b[i];                                                                                      \
-                R r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[i] = r;                                                                                             \
-            }                                                                                                          \
-        } else {                                                                                                       \
-            EACH_ROW(i, row)                                                                                           \
-            {                                                                                                          \
-                const A x = a[row * sa];                                                                               \
-                const B y = b[row * sb];                                                                               \
-                R r;                                                                                                   \
-                STEP;                                                                                                  \
-                to[row] = r;                                                                                           \
-            }                                                                                                          \
-        }                                                                                                              \
-    } while (0)
-
 static bool wide_fits(int128 v)
 {
     const int128 limit = num_pow10(NUM_MAX_DIGITS);
@@ -48,11 +21,11 @@ KERNEL(numeric_add)
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        EACH_PAIR(int64_t, int64_t, int64_t, r = x + y);
+        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x + y);
     else if (out->phys == PHYS_I128)
-        EACH_PAIR(int128, int128, int128, bad |= __builtin_add_overflow(x, y, &r) || !wide_fits(r));
+        BINARY_ROWS(int128, int128, int128, bad |= __builtin_add_overflow(x, y, &r) || !wide_fits(r));
     else
-        EACH_PAIR(Num, Num, Num, TRY(num_add(x, y, &r, err)));
+        BINARY_ROWS(Num, Num, Num, TRY(num_add(x, y, &r, err)));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -61,11 +34,11 @@ KERNEL(numeric_sub)
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        EACH_PAIR(int64_t, int64_t, int64_t, r = x - y);
+        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x - y);
     else if (out->phys == PHYS_I128)
-        EACH_PAIR(int128, int128, int128, bad |= __builtin_sub_overflow(x, y, &r) || !wide_fits(r));
+        BINARY_ROWS(int128, int128, int128, bad |= __builtin_sub_overflow(x, y, &r) || !wide_fits(r));
     else
-        EACH_PAIR(Num, Num, Num, TRY(num_sub(x, y, &r, err)));
+        BINARY_ROWS(Num, Num, Num, TRY(num_sub(x, y, &r, err)));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -73,17 +46,17 @@ KERNEL(numeric_mul)
 {
     bool bad = false, wide_a = args[0].phys == PHYS_I128, wide_b = args[1].phys == PHYS_I128;
     if (out->phys == PHYS_NUM)
-        EACH_PAIR(Num, Num, Num, TRY(num_mul(x, y, &r, err)));
+        BINARY_ROWS(Num, Num, Num, TRY(num_mul(x, y, &r, err)));
     else if (out->phys == PHYS_I64)
-        EACH_PAIR(int64_t, int64_t, int64_t, r = x * y);
+        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x * y);
     else if (!wide_a && !wide_b)
-        EACH_PAIR(int64_t, int64_t, int128, r = (int128)x * y);
+        BINARY_LOOPS(int64_t, int64_t, int128, r = (int128)x * y);
     else if (wide_a && wide_b)
-        EACH_PAIR(int128, int128, int128, bad |= __builtin_mul_overflow(x, y, &r) || !wide_fits(r));
+        BINARY_ROWS(int128, int128, int128, bad |= __builtin_mul_overflow(x, y, &r) || !wide_fits(r));
     else if (wide_a)
-        EACH_PAIR(int128, int64_t, int128, bad |= __builtin_mul_overflow(x, (int128)y, &r) || !wide_fits(r));
+        BINARY_ROWS(int128, int64_t, int128, bad |= __builtin_mul_overflow(x, (int128)y, &r) || !wide_fits(r));
     else
-        EACH_PAIR(int64_t, int128, int128, bad |= __builtin_mul_overflow((int128)x, y, &r) || !wide_fits(r));
+        BINARY_ROWS(int64_t, int128, int128, bad |= __builtin_mul_overflow((int128)x, y, &r) || !wide_fits(r));
     return bad ? num_overflow(err) : TCUDB_OK;
 }
 
@@ -100,6 +73,288 @@ KERNEL(numeric_div)
     Num *to = out->data;
     assert(out->phys == PHYS_NUM);
     EACH_ROW(i, row) TRY(num_div(num_at(&args[0], row), num_at(&args[1], row), &to[row], err));
+    return TCUDB_OK;
+}
+
+/* ---- functions of one and two numbers ------------------------------------------------------------- */
+
+static tcudb_status store_num(Num v, Vector *out, uint32_t row, Error *err);
+
+static Num num_negative(Num v)
+{
+    v.value = -v.value;
+    v.kind = v.kind == NUM_PINF ? NUM_NINF : v.kind == NUM_NINF ? NUM_PINF : v.kind;
+    return v;
+}
+
+static bool below_zero(Num v)
+{
+    return v.kind == NUM_NINF || (v.kind == NUM_FINITE && v.value < 0);
+}
+
+static tcudb_status num_floor(Num v, Num *out, Error *err)
+{
+    Num whole;
+    TRY(num_trunc(v, 0, &whole, err));
+    *out = whole;
+    if (v.kind == NUM_FINITE && v.value < 0 && num_compare(whole, v) != 0) return num_sub(whole, NUM_INT(1), out, err);
+    return TCUDB_OK;
+}
+
+static tcudb_status num_ceil(Num v, Num *out, Error *err)
+{
+    TRY(num_floor(num_negative(v), out, err));
+    *out = num_negative(*out);
+    return TCUDB_OK;
+}
+
+static tcudb_status num_sign(Num v, Num *out, Error *err)
+{
+    (void)err;
+    *out = v.kind == NUM_NAN ? v : NUM_INT(below_zero(v) ? -1 : v.kind != NUM_FINITE || v.value > 0);
+    return TCUDB_OK;
+}
+
+static tcudb_status num_nearest(Num v, Num *out, Error *err)
+{
+    return num_round(v, 0, out, err);
+}
+
+static tcudb_status num_whole(Num v, Num *out, Error *err)
+{
+    return num_trunc(v, 0, out, err);
+}
+
+static tcudb_status num_log10(Num v, Num *out, Error *err)
+{
+    return num_log(NUM_INT(10), v, out, err);
+}
+
+#define NUM_UNARY(name, FN)                                                                                            \
+    KERNEL(name)                                                                                                       \
+    {                                                                                                                  \
+        EACH_ROW(i, row)                                                                                               \
+        {                                                                                                              \
+            Num r;                                                                                                     \
+            TRY(FN(num_at(&args[0], row), &r, err));                                                                   \
+            TRY(store_num(r, out, row, err));                                                                          \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }
+
+NUM_UNARY(numeric_floor, num_floor)
+NUM_UNARY(numeric_ceil, num_ceil)
+NUM_UNARY(numeric_sign, num_sign)
+NUM_UNARY(numeric_round, num_nearest)
+NUM_UNARY(numeric_trunc, num_whole)
+NUM_UNARY(numeric_sqrt, num_sqrt)
+NUM_UNARY(numeric_exp, num_exp)
+NUM_UNARY(numeric_ln, num_ln)
+NUM_UNARY(numeric_log10, num_log10)
+
+KERNEL(numeric_neg)
+{
+    if (out->phys == PHYS_I64)
+        UNARY_LOOPS(int64_t, int64_t, r = -x);
+    else if (out->phys == PHYS_I128)
+        UNARY_LOOPS(int128, int128, r = -x);
+    else
+        UNARY_ROWS(Num, Num, r = num_negative(x));
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_abs)
+{
+    if (out->phys == PHYS_I64)
+        UNARY_LOOPS(int64_t, int64_t, r = x < 0 ? -x : x);
+    else if (out->phys == PHYS_I128)
+        UNARY_LOOPS(int128, int128, r = x < 0 ? -x : x);
+    else
+        UNARY_ROWS(Num, Num, r = below_zero(x) ? num_negative(x) : x);
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_same)
+{
+    if (out->phys == PHYS_I64)
+        UNARY_LOOPS(int64_t, int64_t, r = x);
+    else if (out->phys == PHYS_I128)
+        UNARY_LOOPS(int128, int128, r = x);
+    else
+        UNARY_ROWS(Num, Num, r = x);
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_mod)
+{
+    if (out->phys == PHYS_I64) {
+        BINARY_ROWS(int64_t, int64_t, int64_t, {
+            if (y == 0) return division_by_zero(err);
+            r = x % y; /* |y| < 10^18: no -1 trap */
+        });
+        return TCUDB_OK;
+    }
+    EACH_ROW(i, row)
+    {
+        Num r;
+        TRY(num_mod(num_at(&args[0], row), num_at(&args[1], row), &r, err));
+        TRY(store_num(r, out, row, err));
+    }
+    return TCUDB_OK;
+}
+
+#define NUM_BINARY(name, FN)                                                                                           \
+    KERNEL(name)                                                                                                       \
+    {                                                                                                                  \
+        EACH_ROW(i, row)                                                                                               \
+        {                                                                                                              \
+            Num r;                                                                                                     \
+            TRY(FN(num_at(&args[0], row), num_at(&args[1], row), &r, err));                                            \
+            TRY(store_num(r, out, row, err));                                                                          \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }
+
+static tcudb_status num_gcd(Num a, Num b, Num *out, Error *err)
+{
+    if (below_zero(a)) a = num_negative(a);
+    if (below_zero(b)) b = num_negative(b);
+    *out = (Num){.kind = NUM_NAN};
+    if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) return TCUDB_OK;
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+    while (b.value != 0) {
+        Num rest;
+        TRY(num_mod(a, b, &rest, err));
+        a = b;
+        b = rest;
+    }
+    return num_round(a, scale, out, err);
+}
+
+static tcudb_status num_lcm(Num a, Num b, Num *out, Error *err)
+{
+    Num g, part;
+    *out = (Num){.kind = NUM_NAN};
+    if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) return TCUDB_OK;
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+    *out = (Num){.scale = scale};
+    if (a.value == 0 || b.value == 0) return TCUDB_OK;
+    TRY(num_gcd(a, b, &g, err));
+    TRY(num_quotient(a, g, &part, err));
+    TRY(num_mul(part, b, &part, err));
+    if (below_zero(part)) part = num_negative(part);
+    return num_round(part, scale, out, err);
+}
+
+NUM_BINARY(numeric_quotient, num_quotient)
+NUM_BINARY(numeric_power, num_power)
+NUM_BINARY(numeric_log, num_log)
+NUM_BINARY(numeric_gcd, num_gcd)
+NUM_BINARY(numeric_lcm, num_lcm)
+
+#define NUM_TO_SCALE(name, FN)                                                                                         \
+    KERNEL(name)                                                                                                       \
+    {                                                                                                                  \
+        const int32_t *scales = args[1].data;                                                                          \
+        Num *to = out->data;                                                                                           \
+        EACH_ROW(i, row)                                                                                               \
+        TRY(FN(num_at(&args[0], row), scales[row * STRIDE(args[1])], &to[row], err));                                  \
+        return TCUDB_OK;                                                                                               \
+    }
+
+NUM_TO_SCALE(numeric_round_to, num_round)
+NUM_TO_SCALE(numeric_trunc_to, num_trunc)
+
+static int min_scale(Num v)
+{
+    int scale = v.scale;
+    for (; scale > 0 && v.value % 10 == 0; scale--) v.value /= 10;
+    return v.value == 0 ? 0 : scale;
+}
+
+/* NaN and infinities have no scale. */
+static tcudb_status scale_rows(EvalCtx *ctx, const Vector *arg, const uint16_t *sel, uint32_t n, bool least,
+                               Vector *out, Error *err)
+{
+    int32_t *to = out->data;
+    EACH_ROW(i, row)
+    {
+        Num v = num_at(arg, row);
+        if (v.kind != NUM_FINITE) {
+            TRY(vec_need_valid(ctx->arena, out, live_rows(sel, n), err));
+            bit_clear(out->valid, row);
+        } else {
+            to[row] = least ? min_scale(v) : v.scale;
+        }
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_scale)
+{
+    return scale_rows(ctx, &args[0], sel, n, false, out, err);
+}
+
+KERNEL(numeric_min_scale)
+{
+    return scale_rows(ctx, &args[0], sel, n, true, out, err);
+}
+
+KERNEL(numeric_trim_scale)
+{
+    Num *to = out->data;
+    EACH_ROW(i, row)
+    {
+        Num v = num_at(&args[0], row);
+        TRY(num_round(v, v.kind == NUM_FINITE ? min_scale(v) : 0, &to[row], err));
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(int8_factorial)
+{
+    UNARY_ROWS(int64_t, Num, {
+        if (x < 0)
+            return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "factorial of a negative number is undefined");
+        r = NUM_INT(1);
+        for (int64_t k = 2; k <= x; k++) TRY(num_mul(r, NUM_INT(k), &r, err));
+    });
+    return TCUDB_OK;
+}
+
+/* width_bucket(x, low, high, count): which of `count` equal parts of [low, high) x falls into; 0 below, count + 1
+ * above; low > high counts downwards. */
+static tcudb_status bucket(Num x, Num low, Num high, int32_t count, int32_t *out, Error *err)
+{
+    const char *state = SQLSTATE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION;
+    if (count <= 0) return error_set(err, state, "count must be greater than zero");
+    if (x.kind == NUM_NAN || low.kind == NUM_NAN || high.kind == NUM_NAN)
+        return error_set(err, state, "operand, lower bound, and upper bound cannot be NaN");
+    if (low.kind != NUM_FINITE || high.kind != NUM_FINITE)
+        return error_set(err, state, "lower and upper bounds must be finite");
+    int order = num_compare(low, high);
+    if (order == 0) return error_set(err, state, "lower bound cannot equal upper bound");
+    bool before = order < 0 ? num_compare(x, low) < 0 : num_compare(x, low) > 0;
+    bool after = order < 0 ? num_compare(x, high) >= 0 : num_compare(x, high) <= 0;
+    *out = 0;
+    if (before) return TCUDB_OK;
+    if (after) return __builtin_add_overflow(count, 1, out) ? range_error("integer", err) : TCUDB_OK;
+    Num part, width, q;
+    TRY(num_sub(x, low, &part, err));
+    TRY(num_sub(high, low, &width, err));
+    TRY(num_mul(part, NUM_INT(count), &part, err));
+    TRY(num_quotient(part, width, &q, err));
+    *out = (int32_t)q.value + 1;
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_width_bucket)
+{
+    const int32_t *counts = args[3].data;
+    int32_t *to = out->data;
+    EACH_ROW(i, row)
+    TRY(bucket(num_at(&args[0], row), num_at(&args[1], row), num_at(&args[2], row), counts[row * STRIDE(args[3])],
+               &to[row], err));
     return TCUDB_OK;
 }
 
@@ -170,3 +425,47 @@ FROM_INT_KERNEL(int8_to_numeric, int64_t)
 TO_INT_KERNEL(numeric_to_int2, int16_t, INT16_MIN, INT16_MAX, "smallint")
 TO_INT_KERNEL(numeric_to_int4, int32_t, INT32_MIN, INT32_MAX, "integer")
 TO_INT_KERNEL(numeric_to_int8, int64_t, INT64_MIN, INT64_MAX, "bigint")
+
+KERNEL(numeric_to_float8)
+{
+    double *to = out->data;
+    EACH_ROW(i, row) to[row] = num_to_float8(num_at(&args[0], row));
+    return TCUDB_OK;
+}
+
+/* Through text, so that one rounding leads to the float, as in PostgreSQL. */
+KERNEL(numeric_to_float4)
+{
+    float *to = out->data;
+    EACH_ROW(i, row)
+    {
+        char text[NUM_TEXT_MAX];
+        uint32_t len = num_print(num_at(&args[0], row), text);
+        TRY(float4_parse((Str){text, len}, &to[row], err));
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(float4_to_numeric)
+{
+    const float *a = args[0].data;
+    EACH_ROW(i, row)
+    {
+        Num v;
+        TRY(num_from_float4(a[row * STRIDE(args[0])], &v, err));
+        TRY(store_num(v, out, row, err));
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(float8_to_numeric)
+{
+    const double *a = args[0].data;
+    EACH_ROW(i, row)
+    {
+        Num v;
+        TRY(num_from_float8(a[row * STRIDE(args[0])], &v, err));
+        TRY(store_num(v, out, row, err));
+    }
+    return TCUDB_OK;
+}

@@ -304,6 +304,44 @@ tcudb_status num_div(Num a, Num b, Num *out, Error *err)
     return divide_at(a, b, division_scale(a, b), true, out, err);
 }
 
+tcudb_status num_quotient(Num a, Num b, Num *out, Error *err)
+{
+    if (a.kind != NUM_FINITE || b.kind != NUM_FINITE || b.value == 0) return num_div(a, b, out, err);
+    if (a.scale > b.scale) { /* divide at one scale; a divisor beyond 38 digits there is larger than a */
+        if (!num_rescale(b.value, b.scale, a.scale, &b.value)) return make_finite(0, 0, out, err);
+        b.scale = a.scale;
+    }
+    return divide_at(a, b, 0, false, out, err);
+}
+
+/* Both at the larger scale; where that needs more than 38 digits, 256 bits hold the dividend. */
+static tcudb_status finite_mod(Num a, Num b, Num *out, Error *err)
+{
+    int scale = a.scale > b.scale ? a.scale : b.scale;
+    int128 y;
+    if (!num_rescale(b.value, b.scale, scale, &y)) {
+        int128 x; /* b is so large that a, if it fits, is the rest */
+        if (!num_rescale(a.value, a.scale, scale, &x)) return num_overflow(err);
+        return make_finite(x, scale, out, err);
+    }
+    U256 v = u256_of(magnitude(a.value));
+    u256_mul_pow10(&v, scale - a.scale > NUM_MAX_DIGITS ? NUM_MAX_DIGITS : scale - a.scale);
+    int128 rest = (int128)u256_div128(&v, magnitude(y));
+    return make_finite(a.value < 0 ? -rest : rest, scale, out, err);
+}
+
+tcudb_status num_mod(Num a, Num b, Num *out, Error *err)
+{
+    if (a.kind == NUM_NAN || b.kind == NUM_NAN) {
+        *out = special(NUM_NAN);
+        return TCUDB_OK;
+    }
+    if (b.kind == NUM_FINITE && b.value == 0) return division_by_zero(err);
+    if (a.kind == NUM_FINITE && b.kind == NUM_FINITE) return finite_mod(a, b, out, err);
+    *out = a.kind == NUM_FINITE ? a : special(NUM_NAN);
+    return TCUDB_OK;
+}
+
 tcudb_status num_round(Num a, int scale, Num *out, Error *err)
 {
     *out = a;

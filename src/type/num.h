@@ -31,6 +31,16 @@ tcudb_status num_div(Num a, Num b, Num *out, Error *err) MUST_CHECK;
 /* Rounded to `scale` digits behind the point; negative scales round left of it. */
 tcudb_status num_round(Num a, int scale, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_trunc(Num a, int scale, Num *out, Error *err) MUST_CHECK;
+/* Whole quotient, rest with the dividend's sign (the larger scale); 22012. */
+tcudb_status num_quotient(Num a, Num b, Num *out, Error *err) MUST_CHECK;
+tcudb_status num_mod(Num a, Num b, Num *out, Error *err) MUST_CHECK;
+/* Computed with digits to spare and rounded once at PostgreSQL's scale. */
+tcudb_status num_sqrt(Num a, Num *out, Error *err) MUST_CHECK;
+tcudb_status num_sqrt_at(Num a, int scale, Num *out, Error *err) MUST_CHECK; /* a finite, not negative */
+tcudb_status num_exp(Num a, Num *out, Error *err) MUST_CHECK;
+tcudb_status num_ln(Num a, Num *out, Error *err) MUST_CHECK;
+tcudb_status num_log(Num base, Num a, Num *out, Error *err) MUST_CHECK;
+tcudb_status num_power(Num base, Num exponent, Num *out, Error *err) MUST_CHECK;
 /* -1, 0, 1; -Infinity < finite < Infinity < NaN = NaN. */
 int num_compare(Num a, Num b);
 

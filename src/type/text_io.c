@@ -123,9 +123,44 @@ static uint32_t layout_float(bool negative, const char *digits, int ndigits, int
     return len + (uint32_t)sprintf(out + len, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 
+static uint128 odd_part(uint128 v)
+{
+    while (v != 0 && (v & 1) == 0) v >>= 1;
+    return v;
+}
+
+/* Whether d.ddde+x lies exactly halfway between v and a neighbour. Such a decimal reads back (ties go to even),
+ * but PostgreSQL does not count it as v's. half: an odd multiple of half a unit, as m x 2^k with integer m.
+ * Equality of D x 10^e and m x 2^k is equality of the odd parts of D x 5^e and m, for e in -27..27 only. */
+static bool is_halfway(const char *text, uint64_t half)
+{
+    uint64_t digits = 0;
+    const char *p = text;
+    int behind = 0;
+    for (bool point = false; *p != 'e'; p++) {
+        if (*p == '.')
+            point = true;
+        else {
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            behind += point;
+        }
+    }
+    int exponent = atoi(p + 1) - behind;
+    for (; digits != 0 && digits % 10 == 0; exponent++) digits /= 10;
+    if (exponent < -27 || exponent > 27) return false;
+    uint128 a = digits, b = half;
+    for (int i = 0; i < exponent; i++) a *= 5;
+    for (int i = 0; i > exponent; i--) b *= 5;
+    return odd_part(a) == odd_part(b);
+}
+
 static bool reads_back(const char *text, double v, bool single)
 {
-    return single ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v;
+    if (single ? strtof(text, NULL) != (float)v : strtod(text, NULL) != v) return false;
+    int exponent;
+    uint64_t mantissa = (uint64_t)ldexp(frexp(v, &exponent), single ? 24 : 53);
+    bool power_of_two = (mantissa & (mantissa - 1)) == 0;
+    return !is_halfway(text, 2 * mantissa + 1) && !is_halfway(text, power_of_two ? 4 * mantissa - 1 : 2 * mantissa - 1);
 }
 
 /* "%.*e" of v with the last digit one higher, if that needs no carry. */
@@ -142,6 +177,7 @@ static bool next_decimal(char *text)
 static void shortest(double v, bool single, char text[40])
 {
     int least = single ? 6 : 15, most = single ? 9 : 17;
+    if (v < (single ? 1.1754943508222875e-38 : 2.2250738585072014e-308)) least = 1; /* denormal: fewer bits */
     for (int digits = least; digits <= most; digits++) {
         snprintf(text, 40, "%.*e", digits - 1, v);
         if (digits == most || reads_back(text, v, single)) return;
@@ -172,33 +208,12 @@ uint32_t float4_print(float value, char *buffer)
     return print_float((double)value, true, buffer);
 }
 
-/* strtod reads hexadecimal and "nan(...)" too, which SQL does not: the alphabet is checked first. */
-static bool float_syntax(Str t)
-{
-    if (t.len > 0 && (t.ptr[0] == '-' || t.ptr[0] == '+')) {
-        t.ptr++;
-        t.len--;
-    }
-    if (is_prefix(t, "nan", 3) || is_prefix(t, "inf", 3) || is_prefix(t, "infinity", 8)) return true;
-    bool digits = false, exponent = false;
-    for (uint32_t i = 0; i < t.len; i++) {
-        char c = t.ptr[i];
-        if (c >= '0' && c <= '9')
-            digits = true;
-        else if ((c | 0x20) == 'e' && digits && !exponent)
-            exponent = true;
-        else if (c != '.' && c != '-' && c != '+')
-            return false;
-    }
-    return digits;
-}
-
 static tcudb_status parse_float(Str text, bool single, double *out, Error *err)
 {
     const char *name = single ? "real" : "double precision";
     char copy[512];
     Str t = trimmed(text);
-    if (t.len == 0 || t.len >= sizeof copy || !float_syntax(t)) return bad_text(name, text, err);
+    if (t.len == 0 || t.len >= sizeof copy || memchr(t.ptr, 0, t.len) != NULL) return bad_text(name, text, err);
     memcpy(copy, t.ptr, t.len);
     copy[t.len] = '\0';
     char *end;

@@ -24,6 +24,103 @@ enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAtt
 /* for (each live row) */
 #define EACH_ROW(i, row) for (uint32_t i = 0, row = 0; i < n && (row = sel == NULL ? i : sel[i], true); i++)
 
+/* The loops of a kernel of two arguments: computes r from x and y by the given statements for each live row.
+ * BINARY_LOOPS writes a loop for each shape, so that simple statements vectorise; BINARY_ROWS writes one, for
+ * statements that are expensive anyway or may return. UNARY_* likewise, from x. */
+#define BINARY_LOOPS(A, B, R, ...)                                                                                     \
+    do {                                                                                                               \
+        const A *restrict a_ = args[0].data;                                                                           \
+        const B *restrict b_ = args[1].data;                                                                           \
+        R *restrict to_ = out->data;                                                                                   \
+        const uint32_t sa_ = STRIDE(args[0]), sb_ = STRIDE(args[1]);                                                   \
+        if (sel != NULL) {                                                                                             \
+            for (uint32_t i_ = 0; i_ < n; i_++) {                                                                      \
+                const A x = a_[sel[i_] * sa_];                                                                         \
+                const B y = b_[sel[i_] * sb_];                                                                         \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[sel[i_]] = r;                                                                                      \
+            }                                                                                                          \
+        } else if (sa_ == 1 && sb_ == 1) {                                                                             \
+            for (uint32_t i_ = 0; i_ < n; i_++) {                                                                      \
+                const A x = a_[i_];                                                                                    \
+                const B y = b_[i_];                                                                                    \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[i_] = r;                                                                                           \
+            }                                                                                                          \
+        } else if (sa_ == 1) {                                                                                         \
+            const B y = b_[0];                                                                                         \
+            for (uint32_t i_ = 0; i_ < n; i_++) {                                                                      \
+                const A x = a_[i_];                                                                                    \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[i_] = r;                                                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            const A x = a_[0];                                                                                         \
+            for (uint32_t i_ = 0; i_ < n; i_++) {                                                                      \
+                const B y = b_[i_ * sb_];                                                                              \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[i_] = r;                                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+#define BINARY_ROWS(A, B, R, ...)                                                                                      \
+    do {                                                                                                               \
+        const A *a_ = args[0].data;                                                                                    \
+        const B *b_ = args[1].data;                                                                                    \
+        R *to_ = out->data;                                                                                            \
+        const uint32_t sa_ = STRIDE(args[0]), sb_ = STRIDE(args[1]);                                                   \
+        EACH_ROW(i, row)                                                                                               \
+        {                                                                                                              \
+            const A x = a_[row * sa_];                                                                                 \
+            const B y = b_[row * sb_];                                                                                 \
+            R r = {0};                                                                                                 \
+            __VA_ARGS__;                                                                                               \
+            to_[row] = r;                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+#define UNARY_LOOPS(A, R, ...)                                                                                         \
+    do {                                                                                                               \
+        const A *restrict a_ = args[0].data;                                                                           \
+        R *restrict to_ = out->data;                                                                                   \
+        const uint32_t sa_ = STRIDE(args[0]);                                                                          \
+        if (sel == NULL && sa_ == 1) {                                                                                 \
+            for (uint32_t i_ = 0; i_ < n; i_++) {                                                                      \
+                const A x = a_[i_];                                                                                    \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[i_] = r;                                                                                           \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            EACH_ROW(i_, row_)                                                                                         \
+            {                                                                                                          \
+                const A x = a_[row_ * sa_];                                                                            \
+                R r;                                                                                                   \
+                __VA_ARGS__;                                                                                           \
+                to_[row_] = r;                                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+#define UNARY_ROWS(A, R, ...)                                                                                          \
+    do {                                                                                                               \
+        const A *a_ = args[0].data;                                                                                    \
+        R *to_ = out->data;                                                                                            \
+        const uint32_t sa_ = STRIDE(args[0]);                                                                          \
+        EACH_ROW(i, row)                                                                                               \
+        {                                                                                                              \
+            const A x = a_[row * sa_];                                                                                 \
+            R r = {0};                                                                                                 \
+            __VA_ARGS__;                                                                                               \
+            to_[row] = r;                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
 /* Rows that out must have room for, to size a validity bitmap. */
 static inline uint32_t live_rows(const uint16_t *sel, uint32_t n)
 {
@@ -76,5 +173,9 @@ void value_store(const Value *value, Phys phys, void *to);
 /* ISO 8601 week of a day and the year it belongs to; 0 Sunday .. 6 Saturday. */
 int32_t date_iso_week(int32_t day, int32_t *iso_year);
 int date_weekday(int32_t day);
+
+/* A copy of the buffer's text in the batch's arena; text in lower case. */
+tcudb_status text_keep(EvalCtx *ctx, const Buf *buf, Str *out, Error *err) MUST_CHECK;
+tcudb_status text_fold(Arena *arena, Str s, Str *out, Error *err) MUST_CHECK;
 
 #endif

@@ -10,7 +10,7 @@ target_include_directories(engine SYSTEM PRIVATE /usr/include/pg_query)
 
 find_library(PG_QUERY_LIBRARY NAMES libpg_query.a REQUIRED)
 find_library(PROTOBUF_C_LIBRARY NAMES libprotobuf-c.a REQUIRED)
-set(ENGINE_LIBRARIES ${PG_QUERY_LIBRARY} ${PROTOBUF_C_LIBRARY} pcre2-8 z zstd xxhash crypto m dl Threads::Threads)
+set(ENGINE_LIBRARIES ${PG_QUERY_LIBRARY} ${PROTOBUF_C_LIBRARY} pcre2-8 utf8proc z zstd xxhash crypto m dl Threads::Threads)
 
 add_library(tcudb_shared SHARED $<TARGET_OBJECTS:engine>)
 set_target_properties(tcudb_shared PROPERTIES OUTPUT_NAME tcudb VERSION ${PROJECT_VERSION}

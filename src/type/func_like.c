@@ -1,0 +1,233 @@
+/*
+ * func_like.c: LIKE and ILIKE.
+ *
+ * A pattern is compiled once a batch when it is constant: cut at the %, into pieces of literal bytes and
+ * _ (any one character). The first piece is pinned to the start unless the pattern begins with %, the last
+ * to the end unless it ends with one, and those between are found leftmost in order, which is enough: if any
+ * placement of the pieces works, the leftmost does. Pieces without _ are found by memmem. So 'abc%' is one
+ * memcmp and '%abc%' one memmem.
+ *
+ * ILIKE folds pattern and text to lower case first. Text is UTF-8; a byte that is no valid character counts
+ * as one. For char(n) the padding blanks take part, as in PostgreSQL.
+ */
+#include "type/type_int.h"
+
+#include <assert.h>
+
+enum { ANY_CHAR = 256 }; /* in Piece.codes: _ */
+
+typedef struct Piece {
+    uint32_t len;          /* elements */
+    bool literal;          /* no _ inside: `bytes` is all there is to it */
+    const uint16_t *codes; /* bytes, or ANY_CHAR */
+    const char *bytes;
+} Piece;
+
+typedef struct Pattern {
+    Piece *pieces;
+    uint32_t n;
+    bool open_start; /* begins with % */
+    bool open_end;
+} Pattern;
+
+/* Splits the pattern; '\' makes the next byte literal. */
+static tcudb_status compile(Arena *arena, Str p, Pattern *out, Error *err)
+{
+    uint16_t *codes = ARENA_ARRAY(arena, uint16_t, p.len + 1, err);
+    TRY_PTR(codes);
+    char *bytes = arena_alloc(arena, p.len + 1, err);
+    TRY_PTR(bytes);
+    out->pieces = ARENA_ARRAY(arena, Piece, p.len + 2, err);
+    TRY_PTR(out->pieces);
+    out->n = 0;
+    out->open_start = p.len > 0 && p.ptr[0] == '%';
+    out->open_end = false;
+    uint32_t at = 0, start = 0;
+    bool literal = true;
+    for (uint32_t i = 0; i <= p.len; i++) {
+        bool end = i == p.len;
+        if (end || p.ptr[i] == '%') {
+            if (at > start) out->pieces[out->n++] = (Piece){at - start, literal, codes + start, bytes + start};
+            if (!end) out->open_end = true;
+            start = at;
+            literal = true;
+            continue;
+        }
+        out->open_end = false;
+        char c = p.ptr[i];
+        if (c == '\\') {
+            if (++i == p.len)
+                return error_set(err, SQLSTATE_INVALID_ESCAPE_SEQUENCE,
+                                 "LIKE pattern must not end with escape character");
+            c = p.ptr[i];
+        } else if (c == '_') {
+            literal = false;
+            codes[at++] = ANY_CHAR;
+            continue;
+        }
+        codes[at] = (unsigned char)c;
+        bytes[at++] = c;
+    }
+    return TCUDB_OK;
+}
+
+/* Bytes that the piece takes at the start of s, or -1. */
+static int64_t match_here(const Piece *piece, Str s)
+{
+    if (piece->literal) {
+        if (s.len < piece->len || memcmp(s.ptr, piece->bytes, piece->len) != 0) return -1;
+        return piece->len;
+    }
+    uint32_t at = 0;
+    for (uint32_t k = 0; k < piece->len; k++) {
+        if (at >= s.len) return -1;
+        if (piece->codes[k] != ANY_CHAR) {
+            if ((unsigned char)s.ptr[at++] != piece->codes[k]) return -1;
+            continue;
+        }
+        at++;
+        while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at++;
+    }
+    return at;
+}
+
+/* Moves s past the leftmost occurrence of the piece. */
+static bool find_piece(const Piece *piece, Str *s)
+{
+    if (piece->literal) {
+        const char *at = memmem(s->ptr, s->len, piece->bytes, piece->len);
+        if (at == NULL) return false;
+        uint32_t skip = (uint32_t)(at - s->ptr) + piece->len;
+        *s = (Str){s->ptr + skip, s->len - skip};
+        return true;
+    }
+    for (uint32_t i = 0; i < s->len; i++) {
+        if (((unsigned char)s->ptr[i] & 0xc0) == 0x80) continue;
+        int64_t took = match_here(piece, (Str){s->ptr + i, s->len - i});
+        if (took < 0) continue;
+        uint32_t skip = i + (uint32_t)took;
+        *s = (Str){s->ptr + skip, s->len - skip};
+        return true;
+    }
+    return false;
+}
+
+/* The last piece must end the text: it is as many characters as elements, counted from the end. */
+static bool match_end(const Piece *piece, Str s)
+{
+    if (piece->literal) return s.len >= piece->len && memcmp(s.ptr + s.len - piece->len, piece->bytes, piece->len) == 0;
+    for (uint32_t i = s.len + 1; i-- > 0;) {
+        if (i < s.len && ((unsigned char)s.ptr[i] & 0xc0) == 0x80) continue;
+        Str rest = {s.ptr + i, s.len - i};
+        if (match_here(piece, rest) == (int64_t)rest.len) return true;
+        if (rest.len > 4 * piece->len) return false;
+    }
+    return false;
+}
+
+static bool matches(const Pattern *p, Str s)
+{
+    uint32_t first = 0, last = p->n;
+    if (p->n == 0) return p->open_start || s.len == 0;
+    if (!p->open_start) {
+        int64_t took = match_here(&p->pieces[0], s);
+        if (took < 0) return false;
+        s = (Str){s.ptr + took, s.len - (uint32_t)took};
+        if (p->n == 1) return p->open_end || s.len == 0;
+        first = 1;
+    }
+    if (!p->open_end) last--;
+    for (uint32_t k = first; k < last; k++)
+        if (!find_piece(&p->pieces[k], &s)) return false;
+    return p->open_end || match_end(&p->pieces[last], s);
+}
+
+/* char(n) takes part with its padding. */
+static tcudb_status padded(EvalCtx *ctx, Str s, uint32_t width, Str *out, Error *err)
+{
+    uint32_t have = utf8_length(s);
+    *out = s;
+    if (have >= width) return TCUDB_OK;
+    char *to = arena_alloc_raw(ctx->arena, s.len + width - have, err);
+    TRY_PTR(to);
+    if (s.len > 0) memcpy(to, s.ptr, s.len);
+    memset(to + s.len, ' ', width - have);
+    *out = (Str){to, s.len + width - have};
+    return TCUDB_OK;
+}
+
+static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool fold, bool want,
+                              Vector *out, Error *err)
+{
+    const Str *texts = args[0].data, *patterns = args[1].data;
+    uint8_t *to = out->data;
+    uint32_t width = args[0].type.id == TYPE_BPCHAR ? args[0].type.length : 0;
+    Pattern compiled = {0};
+    EACH_ROW(i, row)
+    {
+        Str s = texts[row * STRIDE(args[0])], p = patterns[row * STRIDE(args[1])];
+        if (i == 0 || args[1].form != VEC_CONST) {
+            if (fold) TRY(text_fold(ctx->arena, p, &p, err));
+            TRY(compile(ctx->arena, p, &compiled, err));
+        }
+        if (width > 0) TRY(padded(ctx, s, width, &s, err));
+        if (fold) TRY(text_fold(ctx->arena, s, &s, err));
+        to[row] = matches(&compiled, s) == want;
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(text_like)
+{
+    return like_rows(ctx, args, sel, n, false, true, out, err);
+}
+
+KERNEL(text_not_like)
+{
+    return like_rows(ctx, args, sel, n, false, false, out, err);
+}
+
+KERNEL(text_ilike)
+{
+    return like_rows(ctx, args, sel, n, true, true, out, err);
+}
+
+KERNEL(text_not_ilike)
+{
+    return like_rows(ctx, args, sel, n, true, false, out, err);
+}
+
+/* x LIKE p ESCAPE e is x LIKE like_escape(p, e): the same pattern with '\' as its escape character. */
+static tcudb_status reescape(EvalCtx *ctx, Str p, Str escape, Str *out, Error *err)
+{
+    char *to = arena_alloc_raw(ctx->arena, (size_t)p.len * 2 + 1, err), *at = to;
+    TRY_PTR(to);
+    if (utf8_length(escape) > 1) {
+        tcudb_status status = error_set(err, SQLSTATE_INVALID_ESCAPE_SEQUENCE, "invalid escape string");
+        error_hint(err, "Escape string must be empty or one character.");
+        return status;
+    }
+    bool backslash = escape.len == 1 && escape.ptr[0] == '\\';
+    bool escaped = false;
+    for (uint32_t i = 0; i < p.len;) {
+        Str rest = {p.ptr + i, p.len - i};
+        bool hit = escape.len > 0 && rest.len >= escape.len && memcmp(rest.ptr, escape.ptr, escape.len) == 0;
+        if (hit && !escaped && !backslash) {
+            *at++ = '\\';
+            escaped = true;
+            i += escape.len;
+            continue;
+        }
+        if (p.ptr[i] == '\\' && !escaped && !backslash) *at++ = '\\';
+        *at++ = p.ptr[i++];
+        escaped = false;
+    }
+    *out = (Str){to, (uint32_t)(at - to)};
+    return TCUDB_OK;
+}
+
+KERNEL(text_like_escape)
+{
+    BINARY_ROWS(Str, Str, Str, TRY(reescape(ctx, x, y, &r, err)));
+    return TCUDB_OK;
+}
