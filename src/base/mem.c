@@ -1,8 +1,9 @@
 /*
  * mem.c: budgeted allocation and arenas.
  *
- * An arena is a list of blocks that double in size up to 1 MB; an allocation larger than a quarter of
- * the next block gets a block of its own, so that little is wasted. Cost: a pointer bump.
+ * An arena is a list of blocks that double in size up to 1 MB, and faster if a large allocation comes, so that
+ * an arena that is reset for each batch soon lives in one block. What is larger than a quarter of the largest
+ * block gets a block of its own. Cost: a pointer bump.
  */
 #include "base/mem.h"
 
@@ -174,11 +175,17 @@ void *arena_alloc_raw(Arena *arena, size_t size, Error *err)
         error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
         return NULL;
     }
-    size = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
-    if (size >= ARENA_LARGE || size > arena->next_size / 4) return alloc_own_block(arena, size, err);
-    if ((size_t)(arena->end - arena->at) < size && grow(arena, err) != TCUDB_OK) return NULL;
-    void *ptr = arena->at;
-    arena->at += size;
+    size_t align = size >= ARENA_LARGE ? MEM_ALIGN : ARENA_ALIGN;
+    size = size == 0 ? ARENA_ALIGN : (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+    while (size > arena->next_size / 4 && arena->next_size < ARENA_MAX) arena->next_size *= 2;
+    if (size > arena->next_size / 4) return alloc_own_block(arena, size, err);
+    size_t skip = -(uintptr_t)arena->at & (align - 1);
+    if ((size_t)(arena->end - arena->at) < size + skip) {
+        if (grow(arena, err) != TCUDB_OK) return NULL;
+        skip = 0; /* blocks start aligned */
+    }
+    void *ptr = arena->at + skip;
+    arena->at += skip + size;
     return ptr;
 }
 
