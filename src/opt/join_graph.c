@@ -11,16 +11,65 @@
 #include <assert.h>
 #include <math.h>
 
+static bool is_inner(const Plan *plan)
+{
+    return plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER;
+}
+
+static bool is_op(const Plan *plan)
+{
+    if (plan->kind != PLAN_JOIN) return false;
+    return join_left_only(plan->join.kind) || plan->join.kind == JOIN_SINGLE || plan->join.kind == JOIN_LEFT;
+}
+
+bool graph_is_region(const Plan *plan)
+{
+    while (is_op(plan)) plan = plan->inputs[0];
+    return is_inner(plan);
+}
+
+/* Leaves, if every operator above an inner join is taken off. */
 static uint32_t count_leaves(const Plan *plan)
 {
-    if (plan->kind != PLAN_JOIN || plan->join.kind != JOIN_INNER) return 1;
+    if (is_op(plan) && graph_is_region(plan)) return count_leaves(plan->inputs[0]);
+    if (!is_inner(plan)) return 1;
     return count_leaves(plan->inputs[0]) + count_leaves(plan->inputs[1]);
+}
+
+static uint32_t count_ops(const Plan *plan)
+{
+    if (is_op(plan)) return 1 + count_ops(plan->inputs[0]);
+    return is_inner(plan) ? count_ops(plan->inputs[0]) + count_ops(plan->inputs[1]) : 0;
+}
+
+static bool any_has_col(Expr *const *conds, uint32_t n, ColId col)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (expr_has_col(conds[i], col)) return true;
+    return false;
+}
+
+/* Whether something above, taken apart already, uses a column that the operator adds. */
+static bool op_is_used(const JoinGraph *g, const Plan *op)
+{
+    for (uint32_t c = 0; c < op->ncols; c++) {
+        ColId col = op->cols[c].id;
+        if (plan_find_col(op->inputs[0], col) != NULL) continue;
+        if (any_has_col(g->all.items, g->all.n, col)) return true;
+        for (uint32_t i = 0; i < g->nops; i++)
+            if (any_has_col(g->ops[i].join->join.conds, g->ops[i].join->join.nconds, col)) return true;
+    }
+    return false;
 }
 
 /* room: how many leaves may still be taken apart. */
 static tcudb_status take_apart(Opt *opt, JoinGraph *g, Plan *plan, uint32_t room, Error *err)
 {
-    bool inner = plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER;
+    if (is_op(plan) && graph_is_region(plan) && room >= 2 && !op_is_used(g, plan)) {
+        g->ops[g->nops++].join = plan;
+        return take_apart(opt, g, plan->inputs[0], room, err);
+    }
+    bool inner = is_inner(plan);
     uint32_t left = inner ? count_leaves(plan->inputs[0]) : 0, right = inner ? count_leaves(plan->inputs[1]) : 0;
     if (!inner || room < 2) {
         g->rels[g->nrels++] = (GraphRel){.plan = plan};
@@ -37,6 +86,8 @@ tcudb_status graph_collect(Opt *opt, JoinGraph *g, Plan *root, Error *err)
 {
     uint32_t leaves = count_leaves(root);
     if (leaves > GRAPH_MAX_RELS) leaves = GRAPH_MAX_RELS;
+    g->ops = ARENA_ARRAY(opt->arena, GraphOp, count_ops(root), err);
+    TRY_PTR(g->ops);
     g->rels = ARENA_ARRAY(opt->arena, GraphRel, leaves, err);
     TRY_PTR(g->rels);
     TRY(take_apart(opt, g, root, leaves, err));

@@ -31,6 +31,13 @@ typedef struct GraphCond {
     double share;
 } GraphCond;
 
+/* A semi, anti, mark, single or left join that was found on the way down: it keeps its right input and can be
+ * put back anywhere where its conditions' columns are. */
+typedef struct GraphOp {
+    Plan *join;
+    double share; /* rows out per row in */
+} GraphOp;
+
 typedef struct JoinGraph {
     GraphRel *rels;
     uint32_t nrels;
@@ -40,6 +47,8 @@ typedef struct JoinGraph {
     GraphCond *conds;
     uint32_t nconds;
     ExprList above; /* conditions over no relation */
+    GraphOp *ops;   /* outermost first */
+    uint32_t nops;
 } JoinGraph;
 
 /* A joined set of relations. */
@@ -51,6 +60,8 @@ typedef struct Part {
 
 /* Takes a tree of inner joins apart. */
 tcudb_status graph_collect(Opt *opt, JoinGraph *g, Plan *root, Error *err) MUST_CHECK;
+/* Whether the plan is a region of more than one relation (operators on top of a join count). */
+bool graph_is_region(const Plan *plan);
 /* Sorts the conditions into classes and others; conditions within one relation become filters on it. Needs
  * the relations' rows. */
 tcudb_status graph_finish(Opt *opt, JoinGraph *g, Error *err) MUST_CHECK;
@@ -58,5 +69,8 @@ tcudb_status graph_finish(Opt *opt, JoinGraph *g, Error *err) MUST_CHECK;
 double graph_rows(const JoinGraph *g, uint64_t set);
 /* The conditions of the join of two disjoint sets. */
 tcudb_status graph_conds(Opt *opt, const JoinGraph *g, uint64_t a, uint64_t b, ExprList *out, Error *err) MUST_CHECK;
+
+/* join_ops.c: puts the operators back where they cost least. */
+tcudb_status graph_place_ops(Opt *opt, JoinGraph *g, Plan **slot, Error *err) MUST_CHECK;
 
 #endif

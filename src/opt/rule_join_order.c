@@ -8,6 +8,8 @@
  * connects are joined last, smallest first. The smaller input becomes the right one, which exec builds.
  * Equalities between plain expressions form classes: a.x = b.y and b.y = c.z let a meet c directly; a join
  * gets one equality for each class that has members on both sides, the others follow from it.
+ * Semi, anti, mark, single and left joins on top of or between inner joins are taken off first and put back
+ * where they cost least (join_ops.c).
  * Right because: inner joins of bags commute and associate; every condition is applied at the first join
  * that has all its columns; members of a class within one part are already equal (by induction each join
  * that brought two of them together had an equality between them).
@@ -184,9 +186,10 @@ static tcudb_status order(Opt *opt, Plan **slot, Error *err);
 
 static tcudb_status order_region(Opt *opt, Plan **slot, Error *err)
 {
-    Plan *old = *slot;
+    const PlanCol *cols = (*slot)->cols; /* the node itself may be put back somewhere below */
+    uint32_t ncols = (*slot)->ncols;
     JoinGraph g = {0};
-    TRY(graph_collect(opt, &g, old, err));
+    TRY(graph_collect(opt, &g, *slot, err));
     for (uint32_t i = 0; i < g.nrels; i++) {
         TRY(order(opt, &g.rels[i].plan, err));
         card_rows(opt, g.rels[i].plan, false);
@@ -199,8 +202,10 @@ static tcudb_status order_region(Opt *opt, Plan **slot, Error *err)
     TRY(plan_components(opt, &g, parts, &n, err));
     TRY(join_greedily(opt, &g, parts, n, err));
     *slot = parts[0].plan;
+    for (uint32_t i = 0; i < g.nops; i++) TRY(order(opt, &g.ops[i].join->inputs[1], err));
+    TRY(graph_place_ops(opt, &g, slot, err));
     TRY(plan_add_filter(opt, slot, g.above.items, g.above.n, err));
-    return plan_restore_cols(opt, slot, old->cols, old->ncols, err);
+    return plan_restore_cols(opt, slot, cols, ncols, err);
 }
 
 /* Outer joins keep their sides' meaning but may build the smaller one: LEFT and RIGHT mirror each other. */
@@ -218,7 +223,7 @@ static void orient_outer(Plan *join)
 static tcudb_status order(Opt *opt, Plan **slot, Error *err)
 {
     Plan *plan = *slot;
-    if (plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER) return order_region(opt, slot, err);
+    if (graph_is_region(plan)) return order_region(opt, slot, err);
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(order(opt, &plan->inputs[i], err));
     if (plan->kind != PLAN_JOIN) return TCUDB_OK;
     card_rows(opt, plan, false);
