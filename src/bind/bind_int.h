@@ -57,6 +57,8 @@ typedef struct ScopeItem {
     Str name;  /* len 0: none */
     Str table; /* the relation an alias stands for; len 0: none */
     bool rel_visible, cols_visible;
+    bool join;     /* of a JOIN, not of one relation */
+    bool any_case; /* of a file: names match whatever their case, if that is unique */
     uint32_t ncols;
     ScopeCol *cols;
 } ScopeItem;
@@ -135,6 +137,8 @@ void bind_apply_append(ApplyList *list, ApplySpec *spec);
 bool bind_name_is(Str name, const char *text);
 tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err) MUST_CHECK;
 tcudb_status bind_scope_item_new(Binder *b, Str name, uint32_t ncols, ScopeItem **out, Error *err) MUST_CHECK;
+/* 42712 if an item from `middle` on has the name of one in [from, middle). */
+tcudb_status bind_scope_conflict(const Block *block, uint32_t from, uint32_t middle, Error *err) MUST_CHECK;
 /* An item that shows a plan's first ncols columns. */
 tcudb_status bind_scope_item_of_plan(Binder *b, Str name, const Plan *plan, uint32_t ncols, ScopeItem **out,
                                      Error *err) MUST_CHECK;
@@ -147,6 +151,9 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
                                   Error *err) MUST_CHECK;
 /* "t.a" for messages; NULL when out of memory. */
 const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Error *err) MUST_CHECK;
+
+/* ---- hint.c */
+void bind_hint_column(const Block *block, Str table, Str name, Error *err);
 
 /* ---- from.c, join.c, table.c */
 tcudb_status bind_from(Binder *b, Block *block, Node *const *from, size_t n, Plan **out, Error *err) MUST_CHECK;
@@ -184,6 +191,7 @@ tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQ
                         Error *err) MUST_CHECK;
 tcudb_status bind_setop_node(Binder *b, SetKind kind, bool all, Plan *left, Plan *right, Plan **out,
                              Error *err) MUST_CHECK;
+tcudb_status bind_values_union(Binder *b, Plan *values, const ApplyList *lists, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
                          Plan **out, Error *err) MUST_CHECK;
 /* Gives the outputs of a query these types: literals are cast in place, else a PROJECT is put on top. */
@@ -252,6 +260,8 @@ int bind_mismatch(Expr *const *args, uint32_t n);
 /* Casts all to their common type, in place. */
 tcudb_status bind_unify(Binder *b, Expr **args, uint32_t n, const char *what, int position, Type *type,
                         Error *err) MUST_CHECK;
+/* The value of an expression without columns. */
+tcudb_status bind_const_value(Binder *b, Expr *e, int position, Value *out, Error *err) MUST_CHECK;
 /* A constant expression's value: arguments of table functions, CALL, EXECUTE. */
 tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, int *position, Error *err) MUST_CHECK;
 

@@ -168,19 +168,21 @@ static tcudb_status insert_columns(Binder *b, const TableDef *def, Plan *plan, E
     return TCUDB_OK;
 }
 
-/* DEFAULT VALUES: select == NULL. One row with subqueries is a PROJECT over their APPLY nodes. */
+/* DEFAULT VALUES: select == NULL. */
 static tcudb_status insert_values(Binder *b, const Insert *insert, const PgQuery__SelectStmt *select, Plan **out,
                                   Error *err)
 {
-    ApplyList list = {0};
-    Block block = {.place = PLACE_VALUES, .applies = &list};
+    static const PgQuery__List no_values = {0};
+    Block block = {.place = PLACE_VALUES};
+    bool subqueries = false;
     uint32_t ncols = insert->def->ncols;
     Plan *plan = plan_new(b->arena, PLAN_VALUES, 0, ncols, err);
     TRY_PTR(plan);
-    static const PgQuery__List no_values = {0};
     plan->values.nrows = select == NULL ? 1 : select->n_values_lists;
     plan->values.rows_exprs = ARENA_ARRAY(b->arena, Expr *, plan->values.nrows * ncols, err);
     TRY_PTR(plan->values.rows_exprs);
+    ApplyList *lists = ARENA_ARRAY(b->arena, ApplyList, plan->values.nrows, err);
+    TRY_PTR(lists);
     size_t first = select == NULL ? 0 : select->values_lists[0]->list->n_items;
     for (uint64_t row = 0; row < plan->values.nrows; row++) {
         const PgQuery__List *items = select == NULL ? &no_values : select->values_lists[row]->list;
@@ -188,20 +190,13 @@ static tcudb_status insert_values(Binder *b, const Insert *insert, const PgQuery
             return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_position(b, sql_location(select->values_lists[row])),
                             "VALUES lists must all be the same length");
         }
+        block.applies = &lists[row];
         TRY(values_row(b, &block, insert, items, plan->values.rows_exprs + row * ncols, err));
+        subqueries = subqueries || lists[row].first != NULL;
     }
     TRY(insert_columns(b, insert->def, plan, err));
     *out = plan;
-    if (list.first == NULL) return TCUDB_OK;
-    if (plan->values.nrows > 1)
-        return error_unsupported(err, list.first->position, "a subquery in VALUES of several rows");
-    Plan *row;
-    TRY(bind_plan_one_row(b, &row, err));
-    TRY(bind_plan_apply(b, row, &list, &row, err));
-    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols, err);
-    TRY_PTR(exprs);
-    for (uint32_t i = 0; i < ncols; i++) exprs[i] = (NamedExpr){plan->cols[i], plan->values.rows_exprs[i]};
-    return bind_plan_project(b, row, exprs, ncols, out, err);
+    return subqueries ? bind_values_union(b, plan, lists, out, err) : TCUDB_OK;
 }
 
 static int target_position(const Binder *b, const PgQuery__SelectStmt *select, uint32_t i)

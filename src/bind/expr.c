@@ -250,7 +250,12 @@ tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, in
     TRY(bind_expr(b, &block, node, &e, err));
     *position = bind_node_position(b, node);
     if (list.first != NULL) return error_unsupported(err, *position, "a subquery here");
-    if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, *position, &e, err));
+    return bind_const_value(b, e, *position, out, err);
+}
+
+tcudb_status bind_const_value(Binder *b, Expr *e, int position, Value *out, Error *err)
+{
+    if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, position, &e, err));
     EvalCtx ctx = {.arena = b->arena, .now = b->env->now};
     return eval_const(b->arena, e, NULL, 0, &ctx, out, err);
 }

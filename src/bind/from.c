@@ -25,8 +25,8 @@ tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias,
     if (alias->aliasname[0] != '\0') item->name = str_of(alias->aliasname);
     if (alias->n_colnames > item->ncols) {
         return error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE,
-                         "table \"" STR_FMT "\" has %u columns available but %zu columns specified",
-                         STR_ARG(item->name), item->ncols, alias->n_colnames);
+                         "%s \"" STR_FMT "\" has %u columns available but %zu columns specified",
+                         item->join ? "join expression" : "table", STR_ARG(item->name), item->ncols, alias->n_colnames);
     }
     for (size_t i = 0; i < alias->n_colnames; i++) item->cols[i].name = str_of(sql_string(alias->colnames[i]));
     (void)b;
@@ -207,7 +207,9 @@ tcudb_status bind_from(Binder *b, Block *block, Node *const *from, size_t n, Pla
     for (size_t i = 0; i < n; i++) {
         Plan *plan;
         bool lateral;
+        uint32_t before = block->nitems;
         TRY(bind_from_item(b, block, from[i], &plan, &lateral, err));
+        TRY(bind_scope_conflict(block, 0, before, err));
         if (i == 0)
             *out = plan;
         else

@@ -117,6 +117,10 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
     TRY(side_columns(b, block, sides->middle, sides->end, &right, &nright, err));
     TRY(common_names(b, join, left, nleft, right, nright, &names, &nnames, err));
     TRY(bind_scope_item_new(b, (Str){0}, nleft + nright - nnames, item, err));
+    (*item)->join = true;
+    for (uint32_t i = sides->first; i < sides->end; i++) {
+        (*item)->any_case = (*item)->any_case || (block->items[i]->cols_visible && block->items[i]->any_case);
+    }
     bool *left_used = ARENA_ARRAY(b->arena, bool, nleft, err), *right_used = NULL;
     TRY_PTR(left_used);
     right_used = ARENA_ARRAY(b->arena, bool, nright, err);
@@ -224,6 +228,23 @@ static void hide_inputs(Block *block, const JoinSides *sides, bool aliased)
     }
 }
 
+/* JOIN ... USING (a, b) AS x: x.a and x.b are the merged columns, which come first in the join's item. */
+static tcudb_status using_alias(Binder *b, Block *block, const PgQuery__JoinExpr *join, const ScopeItem *item,
+                                uint32_t first, Error *err)
+{
+    if (join->join_using_alias == NULL || join->alias != NULL) return TCUDB_OK;
+    ScopeItem *merged;
+    uint32_t ncols = (uint32_t)join->n_using_clause;
+    assert(ncols <= item->ncols);
+    TRY(bind_scope_item_new(b, str_of(join->join_using_alias->aliasname), ncols, &merged, err));
+    if (ncols > 0) memcpy(merged->cols, item->cols, sizeof *merged->cols * ncols);
+    merged->cols_visible = false;
+    merged->join = true;
+    uint32_t before = block->nitems;
+    TRY(bind_scope_add(b, block, merged, err));
+    return bind_scope_conflict(block, first, before, err);
+}
+
 tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, Plan **out, bool *lateral, Error *err)
 {
     JoinSides sides = {.first = block->nitems};
@@ -232,6 +253,7 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
     sides.middle = block->nitems;
     TRY(bind_from_item(b, block, join->rarg, &sides.right, &sides.lateral, err));
     sides.end = block->nitems;
+    TRY(bind_scope_conflict(block, sides.first, sides.middle, err));
     *lateral = left_lateral || sides.lateral;
     if (sides.lateral) TRY(bind_refers_to(b, sides.right, sides.left, &sides.lateral, err));
     ScopeItem *item;
@@ -241,7 +263,7 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
     TRY(on_condition(b, block, join, &sides, &list, &cond, err));
     TRY(join_plan(b, join_kind(join->jointype), &sides, &list, cond, out, err));
     hide_inputs(block, &sides, join->alias != NULL);
+    TRY(using_alias(b, block, join, item, sides.first, err));
     TRY(bind_alias(b, item, join->alias, err));
-    if (join->join_using_alias != NULL) return error_unsupported(err, 0, "an alias of USING");
     return bind_scope_add(b, block, item, err);
 }

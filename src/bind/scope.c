@@ -49,12 +49,6 @@ tcudb_status bind_scope_item_of_plan(Binder *b, Str name, const Plan *plan, uint
 
 tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err)
 {
-    for (uint32_t i = block->first_visible; item->name.len > 0 && i < block->nitems; i++) {
-        if (block->items[i]->rel_visible && str_equal(block->items[i]->name, item->name)) {
-            return error_set(err, SQLSTATE_DUPLICATE_ALIAS, "table name \"" STR_FMT "\" specified more than once",
-                             STR_ARG(item->name));
-        }
-    }
     if (block->nitems == block->items_cap) {
         uint32_t cap = block->items_cap == 0 ? 8 : block->items_cap * 2;
         ScopeItem **items = ARENA_ARRAY(b->arena, ScopeItem *, cap, err);
@@ -64,6 +58,20 @@ tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err
         block->items_cap = cap;
     }
     block->items[block->nitems++] = item;
+    return TCUDB_OK;
+}
+
+/* Two entries of one FROM, or the two sides of a join, must not show the same name. */
+tcudb_status bind_scope_conflict(const Block *block, uint32_t from, uint32_t middle, Error *err)
+{
+    for (uint32_t i = middle; i < block->nitems; i++) {
+        const ScopeItem *item = block->items[i];
+        for (uint32_t k = from; k < middle && item->rel_visible && item->name.len > 0; k++) {
+            if (!block->items[k]->rel_visible || !str_equal(block->items[k]->name, item->name)) continue;
+            return error_set(err, SQLSTATE_DUPLICATE_ALIAS, "table name \"" STR_FMT "\" specified more than once",
+                             STR_ARG(item->name));
+        }
+    }
     return TCUDB_OK;
 }
 
@@ -103,30 +111,56 @@ static tcudb_status find_in_item(const ScopeItem *item, Str name, int position, 
     return TCUDB_OK;
 }
 
+/* The columns of a file are named by its header: Person is found as person too. */
+static tcudb_status find_any_case(const ScopeItem *item, Str name, int position, const ScopeCol **found, Error *err)
+{
+    for (uint32_t i = 0; i < item->ncols; i++) {
+        Str col = item->cols[i].name;
+        if (col.len != name.len || strncasecmp(col.ptr, name.ptr, name.len) != 0) continue;
+        if (*found != NULL) {
+            return error_at(err, SQLSTATE_AMBIGUOUS_COLUMN, position, "column reference \"" STR_FMT "\" is ambiguous",
+                            STR_ARG(name));
+        }
+        *found = &item->cols[i];
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_scope_find_local(Binder *b, Block *block, Str name, int position, Expr **out, Error *err)
 {
     const ScopeCol *found = NULL;
     for (uint32_t i = block->first_visible; i < block->nitems; i++) {
         if (block->items[i]->cols_visible) TRY(find_in_item(block->items[i], name, position, &found, err));
     }
+    for (uint32_t i = block->first_visible; found == NULL && i < block->nitems; i++) {
+        if (block->items[i]->cols_visible && block->items[i]->any_case) {
+            TRY(find_any_case(block->items[i], name, position, &found, err));
+        }
+    }
     *out = NULL;
     return found == NULL ? TCUDB_OK : reference(b, found, position, out, err);
 }
 
-static ScopeItem *find_item(const Block *block, Str name)
+/* *n: how many there are. */
+static ScopeItem *find_item(const Block *block, Str name, uint32_t *n)
 {
+    ScopeItem *found = NULL;
+    *n = 0;
     for (uint32_t i = block->first_visible; i < block->nitems; i++) {
-        if (block->items[i]->rel_visible && str_equal(block->items[i]->name, name)) return block->items[i];
+        if (!block->items[i]->rel_visible || !str_equal(block->items[i]->name, name)) continue;
+        if (found == NULL) found = block->items[i];
+        ++*n;
     }
-    return NULL;
+    return found;
 }
 
 /* An item that is there under another name, or not in sight from here; *lateral: only for want of LATERAL. */
 static const ScopeItem *hidden_item(const Block *block, Str name, bool *lateral)
 {
+    uint32_t n;
     *lateral = false;
     for (const Block *at = block; at != NULL; at = at->outer) {
-        const ScopeItem *item = at->sibling == NULL ? NULL : find_item(at->sibling, name);
+        const ScopeItem *item = at->sibling == NULL ? NULL : find_item(at->sibling, name, &n);
         *lateral = item != NULL;
         for (uint32_t i = 0; item == NULL && i < at->nitems; i++) {
             if (str_equal(at->items[i]->name, name) || str_equal(at->items[i]->table, name)) item = at->items[i];
@@ -161,46 +195,16 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
 {
     (void)b;
     for (Block *at = block; at != NULL; at = at->outer) {
-        *out = find_item(at, name);
+        uint32_t n;
+        *out = find_item(at, name, &n);
         *level = at;
+        if (n > 1) {
+            return error_at(err, SQLSTATE_AMBIGUOUS_ALIAS, position, "table reference \"" STR_FMT "\" is ambiguous",
+                            STR_ARG(name));
+        }
         if (*out != NULL) return TCUDB_OK;
     }
     return no_item(block, name, position, err);
-}
-
-/* "Perhaps you meant": the one visible column that differs only by letter case or by one edit. */
-static bool nearly(Str a, Str b)
-{
-    if (a.len == b.len) {
-        uint32_t differ = 0;
-        for (uint32_t i = 0; i < a.len; i++) differ += a.ptr[i] != b.ptr[i];
-        return differ <= 1 || strncasecmp(a.ptr, b.ptr, a.len) == 0;
-    }
-    Str longer = a.len > b.len ? a : b, shorter = a.len > b.len ? b : a;
-    if (longer.len - shorter.len != 1) return false;
-    uint32_t i = 0;
-    while (i < shorter.len && longer.ptr[i] == shorter.ptr[i]) i++;
-    return memcmp(longer.ptr + i + 1, shorter.ptr + i, shorter.len - i) == 0;
-}
-
-static void hint_column(const Block *block, Str name, Error *err)
-{
-    const ScopeItem *item = NULL;
-    const ScopeCol *near = NULL;
-    for (const Block *at = block; at != NULL; at = at->outer) {
-        for (uint32_t i = 0; i < at->nitems; i++) {
-            const ScopeItem *look = at->items[i];
-            for (uint32_t k = 0; look->rel_visible && look->name.len > 0 && k < look->ncols; k++) {
-                if (name.len < 3 || !nearly(look->cols[k].name, name)) continue;
-                if (near != NULL) return;
-                item = look;
-                near = &look->cols[k];
-            }
-        }
-    }
-    if (near == NULL) return;
-    error_hint(err, "Perhaps you meant to reference the column \"" STR_FMT "." STR_FMT "\".", STR_ARG(item->name),
-               STR_ARG(near->name));
 }
 
 static tcudb_status bare_column(Binder *b, Block *block, Str name, int position, Expr **out, Error *err)
@@ -213,12 +217,13 @@ static tcudb_status bare_column(Binder *b, Block *block, Str name, int position,
         }
     }
     for (Block *at = block; at != NULL; at = at->outer) {
-        if (find_item(at, name) != NULL)
+        uint32_t n;
+        if (find_item(at, name, &n) != NULL)
             return error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
     }
     tcudb_status status =
         error_at(err, SQLSTATE_UNDEFINED_COLUMN, position, "column \"" STR_FMT "\" does not exist", STR_ARG(name));
-    hint_column(block, name, err);
+    bind_hint_column(block, (Str){0}, name, err);
     return status;
 }
 
@@ -229,10 +234,11 @@ static tcudb_status qualified_column(Binder *b, Block *block, Str table, Str nam
     TRY(bind_scope_find_item(b, block, table, position, &item, &level, err));
     const ScopeCol *found = NULL;
     TRY(find_in_item(item, name, position, &found, err));
+    if (found == NULL && item->any_case) TRY(find_any_case(item, name, position, &found, err));
     if (found == NULL) {
         tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
                                        "column " STR_FMT "." STR_FMT " does not exist", STR_ARG(table), STR_ARG(name));
-        hint_column(block, name, err);
+        bind_hint_column(block, table, name, err);
         return status;
     }
     note_level(block, level);

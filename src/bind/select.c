@@ -107,31 +107,37 @@ static tcudb_status distinct_on(Binder *b, Select *s, Error *err)
     return TCUDB_OK;
 }
 
-static bool is_on(const Select *s, uint32_t target)
+/* Which DISTINCT ON expression a target is; UINT32_MAX: none. */
+static uint32_t find_on(const Select *s, uint32_t target)
 {
     for (uint32_t i = 0; i < s->non; i++) {
-        if (s->on[i] == target) return true;
+        if (s->on[i] == target) return i;
     }
-    return false;
+    return UINT32_MAX;
+}
+
+static tcudb_status order_mismatch(const Select *s, uint32_t on, Error *err)
+{
+    return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, s->on_positions[on],
+                    "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
 }
 
 /* The first ORDER BY entries must be the DISTINCT ON expressions, in any order. */
-static tcudb_status check_distinct_on_order(const Select *s, Error *err)
+static tcudb_status check_distinct_on_order(Binder *b, const Select *s, Error *err)
 {
+    bool *matched = ARENA_ARRAY(b->arena, bool, s->non, err);
+    TRY_PTR(matched);
     bool past = false; /* an entry that is not a DISTINCT ON expression was seen */
-    uint32_t matched = 0;
     for (uint32_t i = 0; i < s->sort.n; i++) {
-        bool on = is_on(s, s->sort.targets[i]);
-        if (on && past) {
-            return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, s->sort.positions[i],
-                            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
-        }
-        past = past || !on;
-        matched += on;
+        uint32_t on = find_on(s, s->sort.targets[i]);
+        if (on != UINT32_MAX && past) return order_mismatch(s, on, err);
+        if (on != UINT32_MAX)
+            matched[on] = true;
+        else
+            past = true;
     }
-    if (past && matched < s->non) {
-        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, s->on_positions[matched],
-                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions");
+    for (uint32_t i = 0; i < s->non; i++) {
+        if (past && !matched[i]) return order_mismatch(s, i, err);
     }
     return TCUDB_OK;
 }
@@ -142,7 +148,7 @@ static tcudb_status bind_distinct(Binder *b, Select *s, Error *err)
     const Node *first = s->stmt->distinct_clause[0];
     if (first != NULL && first->node_case != PG_QUERY__NODE__NODE__NOT_SET) {
         TRY(distinct_on(b, s, err));
-        return check_distinct_on_order(s, err);
+        return check_distinct_on_order(b, s, err);
     }
     s->distinct = true;
     if (s->targets.n == s->visible) return TCUDB_OK;

@@ -178,7 +178,8 @@ tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQ
 
 /* ---- VALUES */
 
-static tcudb_status values_rows(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *plan, Error *err)
+static tcudb_status values_rows(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *plan, ApplyList *lists,
+                                bool *subqueries, Error *err)
 {
     for (size_t row = 0; row < stmt->n_values_lists; row++) {
         assert(NODE_IS(stmt->values_lists[row], LIST));
@@ -187,9 +188,36 @@ static tcudb_status values_rows(Binder *b, Block *block, const PgQuery__SelectSt
             return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_position(b, sql_location(stmt->values_lists[row])),
                             "VALUES lists must all be the same length");
         }
+        block->applies = &lists[row];
         for (uint32_t i = 0; i < plan->ncols; i++) {
             TRY(bind_expr(b, block, list->items[i], &plan->values.rows_exprs[row * plan->ncols + i], err));
         }
+        *subqueries = *subqueries || lists[row].first != NULL;
+    }
+    return TCUDB_OK;
+}
+
+/* Rows with subqueries: one PROJECT over their APPLY nodes a row, put together by UNION ALL. */
+tcudb_status bind_values_union(Binder *b, Plan *values, const ApplyList *lists, Plan **out, Error *err)
+{
+    enum { ROWS_MAX = 200 }; /* it nests */
+    if (values->values.nrows > ROWS_MAX)
+        return error_unsupported(err, 0, "VALUES of more than %d rows with subqueries", ROWS_MAX);
+    for (uint64_t row = 0; row < values->values.nrows; row++) {
+        NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, values->ncols, err);
+        TRY_PTR(exprs);
+        for (uint32_t i = 0; i < values->ncols; i++) {
+            exprs[i].expr = values->values.rows_exprs[row * values->ncols + i];
+            exprs[i].col = bind_new_col(b, values->cols[i].type, values->cols[i].name);
+        }
+        Plan *plan;
+        TRY(bind_plan_one_row(b, &plan, err));
+        TRY(bind_plan_apply(b, plan, &lists[row], &plan, err));
+        TRY(bind_plan_project(b, plan, exprs, values->ncols, &plan, err));
+        if (row == 0)
+            *out = plan;
+        else
+            TRY(bind_setop_node(b, SET_UNION, true, *out, plan, out, err));
     }
     return TCUDB_OK;
 }
@@ -220,8 +248,8 @@ static tcudb_status values_types(Binder *b, Plan *plan, bool unknowns, Error *er
 tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
                          Plan **out, Error *err)
 {
-    ApplyList list = {0};
-    Block block = {.outer = outer, .sibling = sibling, .place = PLACE_VALUES, .applies = &list};
+    Block block = {.outer = outer, .sibling = sibling, .place = PLACE_VALUES};
+    bool subqueries = false;
     uint32_t ncols = (uint32_t)stmt->values_lists[0]->list->n_items;
     if (ncols > COLUMNS_MAX) {
         return error_set(err, SQLSTATE_TOO_MANY_COLUMNS, "target lists can have at most %d entries", COLUMNS_MAX);
@@ -231,14 +259,16 @@ tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const Pg
     plan->values.nrows = stmt->n_values_lists;
     plan->values.rows_exprs = ARENA_ARRAY(b->arena, Expr *, plan->values.nrows * ncols, err);
     TRY_PTR(plan->values.rows_exprs);
-    TRY(values_rows(b, &block, stmt, plan, err));
-    if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in VALUES");
+    ApplyList *lists = ARENA_ARRAY(b->arena, ApplyList, plan->values.nrows, err);
+    TRY_PTR(lists);
+    TRY(values_rows(b, &block, stmt, plan, lists, &subqueries, err));
     for (uint32_t i = 0; i < ncols; i++) {
         const char *name = arena_printf(b->arena, err, "column%u", i + 1);
         TRY_PTR(name);
         plan->cols[i] = bind_new_col(b, TYPE(TYPE_UNKNOWN), name);
     }
-    TRY(values_types(b, plan, unknowns && stmt->n_sort_clause == 0, err));
+    TRY(values_types(b, plan, unknowns && stmt->n_sort_clause == 0 && !subqueries, err));
+    if (subqueries) TRY(bind_values_union(b, plan, lists, &plan, err));
     TRY(sort_outputs(b, stmt, plan, false, &plan, err));
     return bind_order_limit(b, &block, stmt, plan, out, err);
 }

@@ -8,7 +8,29 @@
 
 #include <assert.h>
 
-static tcudb_status function_args(Binder *b, const PgQuery__FuncCall *call, TableFuncArg **out, Error *err)
+/* Binds in the scope of the entries before it, so that a column is refused by what it is. */
+static tcudb_status function_arg(Binder *b, Block *block, const PgQuery__FuncCall *call, const Node *node,
+                                 TableFuncArg *arg, Error *err)
+{
+    ApplyList list = {0};
+    ApplyList *applies_before = block->applies;
+    Place place_before = block->place;
+    block->applies = &list;
+    block->place = PLACE_FROM_FUNCTION;
+    Expr *e;
+    tcudb_status status = bind_expr(b, block, node, &e, err);
+    block->applies = applies_before;
+    block->place = place_before;
+    TRY(status);
+    arg->position = bind_node_position(b, node);
+    if (list.first != NULL || bind_expr_has_col(e, 0)) {
+        return error_unsupported(err, arg->position, "an argument of %s that is not a constant", bind_func_name(call));
+    }
+    return bind_const_value(b, e, arg->position, &arg->value, err);
+}
+
+static tcudb_status function_args(Binder *b, Block *block, const PgQuery__FuncCall *call, TableFuncArg **out,
+                                  Error *err)
 {
     TableFuncArg *args = ARENA_ARRAY(b->arena, TableFuncArg, call->n_args, err);
     TRY_PTR(args);
@@ -21,19 +43,19 @@ static tcudb_status function_args(Binder *b, const PgQuery__FuncCall *call, Tabl
             return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_node_position(b, node),
                             "positional argument cannot follow named argument");
         }
-        TRY(bind_value(b, PLACE_FROM_FUNCTION, node, &args[i].value, &args[i].position, err));
+        TRY(function_arg(b, block, call, node, &args[i], err));
     }
     *out = args;
     return TCUDB_OK;
 }
 
-static tcudb_status function_scan(Binder *b, const TableFunc *func, const PgQuery__FuncCall *call, Plan **out,
-                                  Error *err)
+static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+                                  Plan **out, Error *err)
 {
     TableFuncArg *args = NULL;
     TableFuncBound *bound = ARENA_NEW(b->arena, TableFuncBound, err);
     TRY_PTR(bound);
-    TRY(function_args(b, call, &args, err));
+    TRY(function_args(b, block, call, &args, err));
     tcudb_status status = func->bind(b->arena, args, (uint32_t)call->n_args, bound, err);
     if (status != TCUDB_OK) {
         if (err != NULL && err->position == 0) err->position = bind_position(b, call->location);
@@ -98,11 +120,12 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
     }
     *lateral = func == NULL;
     if (func != NULL)
-        TRY(function_scan(b, func, node->func_call, out, err));
+        TRY(function_scan(b, block, func, node->func_call, out, err));
     else
         TRY(scalar_scan(b, block, node, name, out, err));
     ScopeItem *item;
     TRY(bind_scope_item_of_plan(b, str_of(name), *out, (*out)->ncols, &item, err));
+    item->any_case = func != NULL;
     name_single_column(item, range->alias);
     TRY(bind_alias(b, item, range->alias, err));
     return bind_scope_add(b, block, item, err);
