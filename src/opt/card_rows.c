@@ -32,6 +32,17 @@ static double group_rows(const Opt *opt, const Plan *agg, double rows)
     return agg->agg.ngroups == 0 ? 1 : card_drawn(groups, rows);
 }
 
+/* Pairs of groups that meet: at most all combinations, at most the join's rows. */
+static double contract_rows(const Opt *opt, const Plan *plan)
+{
+    double groups = 1, pairs = plan->inputs[0]->rows * plan->inputs[1]->rows;
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
+        groups *= card_distinct(opt, plan->contract.groups[i].expr, INFINITY);
+    for (uint32_t i = 0; i < plan->contract.nkeys; i++)
+        pairs *= card_equality(opt, plan->contract.keys[0][i], plan->contract.keys[1][i]);
+    return card_drawn(groups, at_least_one(pairs));
+}
+
 static double distinct_rows(const Opt *opt, const Plan *plan, double rows)
 {
     double groups = 1;
@@ -100,6 +111,7 @@ static double node_rows(const Opt *opt, const Plan *plan)
     case PLAN_JOIN: return join_rows(opt, plan);
     case PLAN_APPLY: return apply_rows(plan);
     case PLAN_AGGREGATE: return group_rows(opt, plan, in);
+    case PLAN_CONTRACT: return contract_rows(opt, plan);
     case PLAN_DISTINCT: return distinct_rows(opt, plan, in);
     case PLAN_SORT: return limit_rows(plan->sort.limit, in);
     case PLAN_LIMIT: return limit_rows(plan->limit.limit, in);

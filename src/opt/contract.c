@@ -261,9 +261,45 @@ static tcudb_status add_terms(Sides *s, Plan *node, Poly *poly, const Conditions
     return TCUDB_OK;
 }
 
+/* CASE WHEN c THEN x [ELSE 0] END over both sides: x where c holds. *x is NULL if e is not of that form; *zero says
+ * that other rows count as 0 rather than NULL. */
+static void pivot_parts(const Sides *s, const Expr *e, Expr **when, Expr **x, bool *zero)
+{
+    Range other;
+    *x = NULL;
+    if (e->kind != EXPR_CASE || e->nargs != 3 || sides_of(s, e) != -1) return;
+    *zero = e->args[2]->kind == EXPR_CONST && !expr_is_null_const(e->args[2]);
+    if (*zero && (!expr_range(s->both, e->args[2], &other) || other.min != 0 || other.max != 0)) return;
+    if (!*zero && !expr_is_null_const(e->args[2])) return;
+    *when = e->args[0];
+    *x = e->args[1];
+}
+
+/* SUM's argument as terms. `values` gets what must hold for a row to add something, `rows` for it not to be NULL. */
+static tcudb_status expand_argument(Sides *s, Expr *argument, Poly *poly, Conditions *values, Conditions *rows,
+                                    bool *ok, Error *err)
+{
+    Expr *when = NULL, *x;
+    bool zero = false;
+    pivot_parts(s, argument, &when, &x, &zero);
+    *ok = poly_expand(s, x == NULL ? argument : x, poly);
+    if (!*ok) return TCUDB_OK;
+    uint32_t before = rows->side[0].n + rows->side[1].n;
+    TRY(require_poly(s, rows, poly, err));
+    if (zero && rows->side[0].n + rows->side[1].n > before) {
+        s->why = "a CASE with ELSE 0 over both sides has a factor that may be NULL";
+        *ok = false;
+    }
+    if (*ok && x != NULL && !zero) TRY(add_condition(s, rows, when, ok, err));
+    for (int side = 0; side < 2 && *ok; side++)
+        TRY(list_add_all(s->opt, &values->side[side], rows->side[side].items, rows->side[side].n, err));
+    if (*ok && x != NULL && zero) TRY(add_condition(s, values, when, ok, err));
+    return TCUDB_OK;
+}
+
 tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, ContractOut *out, bool *ok, Error *err)
 {
-    Conditions conds = {0};
+    Conditions conds = {0}, values = {0};
     Poly poly = {.n = 1, .monos = {{.factor = 1}}};
     bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
     *ok = !call->distinct && (count || call->kind == AGG_SUM) && type_phys(call->col.type) <= PHYS_I128 &&
@@ -271,9 +307,8 @@ tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, Contra
     if (*ok && call->col.type.id == TYPE_NUMERIC) *ok = call->col.type.precision > 0;
     if (!*ok) s->why = "an aggregate is not COUNT, SUM or AVG of exact numbers";
     if (*ok && call->filter != NULL) TRY(add_condition(s, &conds, call->filter, ok, err));
-    if (*ok && call->kind == AGG_SUM) *ok = poly_expand(s, call->args[0], &poly);
     if (!*ok) return TCUDB_OK;
-    if (call->kind == AGG_SUM) TRY(require_poly(s, &conds, &poly, err));
+    if (call->kind == AGG_SUM) TRY(expand_argument(s, call->args[0], &poly, &values, &conds, ok, err));
     if (call->kind == AGG_COUNT) {
         int side = sides_of(s, call->args[0]);
         *ok = side >= 0 && expr_total(s->inputs[side == 2 ? 0 : side], call->args[0]);
@@ -281,7 +316,7 @@ tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, Contra
         if (*ok) TRY(require_not_null(s, &conds, side == 2 ? 0 : side, call->args[0], err));
     }
     *out = (ContractOut){.col = call->col};
-    if (*ok) TRY(add_terms(s, node, &poly, &conds, out, ok, err));
+    if (*ok) TRY(add_terms(s, node, &poly, call->kind == AGG_SUM ? &values : &conds, out, ok, err));
     out->nullable = !count && conds.side[0].n + conds.side[1].n > 0;
     out->nonnull.factor = 1;
     if (*ok && out->nullable) {
