@@ -2,10 +2,9 @@
  * codec_gpu.c: checks and measures the GPU decoders of list blocks.
  *
  *   codec_gpu check [FILE.docs...]   every kind of block in every mode against the CPU; damage
- *   codec_gpu bench [FILE.docs...]   2^28 values a run, each mode beside the mix: a plain kernel that reads and
- *                                    writes the same bytes, measured in the same run; every output is compared
- *   codec_gpu sweep                  the source text's figures 3.19 to 3.22 as CSV
- *   codec_gpu sanitize               a short check for compute-sanitizer
+ *   codec_gpu bench [=LABEL] [FILE.docs...]   2^28 values a run, each mode beside the mix: a plain kernel that reads
+ * and writes the same bytes, measured in the same run; every output is compared codec_gpu sweep                  the
+ * source text's figures 3.19 to 3.22 as CSV codec_gpu sanitize               a short check for compute-sanitizer
  * Without a GPU it says why and exits with 77 (skipped).
  */
 #include "codec_gpu.h"
@@ -25,6 +24,7 @@ typedef struct Bench {
     size_t area_bytes;
     ListGpu big;
     double mix_rate, read_rate;
+    const char *only; /* measure only pools whose label contains this */
     uint32_t failures;
 } Bench;
 
@@ -178,6 +178,7 @@ static tcudb_status bench_pool(Bench *b, const Pool1 *p, const char *label, Erro
     } column[] = {{LIST_SEED, false, "seed"},      {LIST_STORE, false, "written"}, {LIST_ASCEND, false, "prefix"},
                   {LIST_STORE, true, "w+burst"},   {LIST_ASCEND, true, "p+burst"}, {LIST_SUM, false, "fused sum"},
                   {LIST_COUNT, false, "fused pfx"}};
+    if (b->only != NULL && strstr(label, b->only) == NULL) return TCUDB_OK;
     TRY(spread(b, p, err));
     TRY(measure_mix(b, err));
     printf("%-22s %5.2f b/i mix %4.0f read %5.0f |", label, p->bits, b->mix_rate, b->read_rate);
@@ -187,10 +188,10 @@ static tcudb_status bench_pool(Bench *b, const Pool1 *p, const char *label, Erro
         if (!column[c].burst) TRY(verify(b, p, d.mode, mode_name[d.mode], err));
         TRY(median_ms(b, run_decode, &d, &ms, err));
         double rate = values_a_second((uint64_t)BLOCKS * CODEC_BLOCK, ms);
-        double predicted =
-            list_cost_gpu(list_cost_h200(), b->big.in_class[LIST_CLASS_PFOR] > 0, d.mode,
-                          (uint64_t)BLOCKS * CODEC_BLOCK, p->bunches == 0 ? 32 : (double)p->stored / (double)p->bunches,
-                          (double)b->area_bytes * 8 / ((double)BLOCKS * CODEC_BLOCK));
+        double predicted = list_cost_gpu(
+            list_cost_h200(), b->big.in_class[LIST_CLASS_PFOR] + b->big.in_class[LIST_CLASS_PFOR_WIDE] > 0, d.mode,
+            (uint64_t)BLOCKS * CODEC_BLOCK, p->bunches == 0 ? 32 : (double)p->stored / (double)p->bunches,
+            (double)b->area_bytes * 8 / ((double)BLOCKS * CODEC_BLOCK));
         if (d.mode == LIST_SUM || d.mode == LIST_COUNT)
             printf(" %s %5.0f", column[c].name, rate);
         else
@@ -289,7 +290,7 @@ static tcudb_status check_pool(Bench *b, const Pool1 *p, const char *label, Erro
     for (int mode = 0; mode < LIST_MODES; mode++) {
         /* the seed's variants know only the two codecs */
         if (mode == LIST_SEED && p->bunches == 0) continue;
-        if (mode == LIST_SEED && b->big.in_class[LIST_CLASS_PFOR] > 0) continue;
+        if (mode == LIST_SEED && b->big.in_class[LIST_CLASS_PFOR] + b->big.in_class[LIST_CLASS_PFOR_WIDE] > 0) continue;
         TRY(verify(b, p, (ListMode)mode, mode_name[mode], err));
     }
     list_gpu_close(&b->big);
@@ -373,6 +374,11 @@ int main(int argc, char **argv)
     Bench b = {0};
     Error err = {0};
     const char *what = argc > 1 ? argv[1] : "check";
+    if (argc > 2 && argv[2][0] == '=') { /* =LABEL */
+        b.only = argv[2] + 1;
+        argv++;
+        argc--;
+    }
     int files = argc > 2 ? argc - 2 : 0;
     if (device_open(0, &b.dev, &err) != TCUDB_OK) {
         printf("skipped: %s\n", err.message);

@@ -15,7 +15,9 @@ enum {
     LIST_SPAN16 = 1 << 23,  /* in word 2: the sum of gap + 1 over the block is below 65536 */
     LIST_AREA_SLACK = 8192, /* bytes */
     LIST_WARPS = 8,         /* blocks a CTA works on, one a warp */
-    LIST_BURST_CTAS = 64    /* CTAs that prefetch the next segment's input */
+    LIST_FUSED_SUM = 4,     /* CTAs an SM of the persistent kernels: as registers allow */
+    LIST_FUSED_COUNT = 3,
+    LIST_BURST_CTAS = 64 /* CTAs that prefetch the next segment's input */
 };
 
 typedef struct ListArgs {
@@ -29,7 +31,7 @@ typedef struct ListArgs {
     unsigned step;        /* added to every gap: 1 for lists of strictly ascending values */
     unsigned limit;       /* of the counting sink */
     unsigned burst;       /* log2 of the CTAs in a segment; 0: no prefetch */
-    unsigned image, pool; /* VSEncoding: shared bytes a warp for the payload, and in all */
+    unsigned image, pool; /* shared bytes a warp, as each kernel says */
 } ListArgs;
 
 #endif

@@ -17,6 +17,7 @@
 
 /* Shared memory of list_vse.cuh: struct Bunches, and what a lane past the end of a partial block may read. */
 enum { BUNCHES_BYTES = 32 * 8 + 36 * 4, VSE_OVER_READ = 4224, NARROW_MAX = 16, BURST_BYTES = 2 << 20 };
+enum { SHARED_PER_SM = 227 << 10, SUMS_BYTES = 1024 };
 
 void list_image_init(ListImage *image, uint32_t step, Mem *mem)
 {
@@ -40,7 +41,9 @@ static tcudb_status damaged(ListFault fault, Error *err)
 
 static ListClass class_of(const ListHead *h)
 {
-    if (h->scheme != LIST_VSE) return LIST_CLASS_PFOR;
+    if (h->scheme == LIST_RAW) return LIST_CLASS_PFOR_WIDE;
+    if (h->scheme != LIST_VSE)
+        return h->width <= NARROW_MAX && h->n == CODEC_BLOCK ? LIST_CLASS_PFOR : LIST_CLASS_PFOR_WIDE;
     return h->width <= NARROW_MAX ? LIST_CLASS_VSE : LIST_CLASS_VSE_WIDE;
 }
 
@@ -65,11 +68,11 @@ tcudb_status list_image_add(ListImage *image, const uint8_t *block, size_t size,
     uint32_t bytes = 4 * h.words, number = (uint32_t)(image->dir.len / 16);
     uint32_t entry[4] = {(uint32_t)(image->area.len / 16), base, list_load32(block), list_load32(block + 4)};
     if (span < 65536) entry[2] |= LIST_SPAN16;
+    image->partial |= h.scheme == LIST_VSE && n < CODEC_BLOCK;
     if (h.scheme == LIST_VSE && bytes > image->image) image->image = bytes;
     if (h.scheme == LIST_VSE && h.count > image->bunches) image->bunches = h.count;
     image->exceptions |= h.scheme == LIST_PFOR && h.count > 0;
-    if (h.scheme == LIST_PFOR && h.width <= NARROW_MAX && 128 * h.width > image->narrow_slots)
-        image->narrow_slots = 128 * h.width;
+    if (class_of(&h) == LIST_CLASS_PFOR && bytes > image->narrow_slots) image->narrow_slots = bytes;
     TRY(buf_append(&image->dir, entry, sizeof(entry), err));
     TRY(buf_append(&image->index[class_of(&h)], &number, sizeof(number), err));
     TRY(buf_append(&image->area, block + LIST_HEAD, bytes, err));
@@ -78,9 +81,10 @@ tcudb_status list_image_add(ListImage *image, const uint8_t *block, size_t size,
 
 static tcudb_status find_kernels(ListGpu *gpu, Error *err)
 {
-    static const char *const module[LIST_CLASSES] = {"list_pfor", "list_vse", "list_vse"};
+    static const char *const module[LIST_CLASSES] = {"list_pfor", "list_pfor", "list_vse", "list_vse"};
     static const char *const name[LIST_CLASSES][LIST_MODES] = {
         {"list_pfor_store", "list_pfor_ascend", "list_pfor_sum", "list_pfor_count", "list_pfor_seed"},
+        {"list_pfor_store", "list_pfor_ascend", "list_pfor_sum_v1", "list_pfor_count_v1", "list_pfor_seed"},
         {"list_vse_store", "list_vse_ascend", "list_vse_sum", "list_vse_count", "list_vse_seed"},
         {"list_vse_wide_store", "list_vse_wide_ascend", "list_vse_wide_sum", "list_vse_wide_count", "list_vse_seed"}};
     for (int c = 0; c < LIST_CLASSES; c++) {
@@ -118,7 +122,8 @@ tcudb_status list_gpu_upload(Device *dev, const ListImage *image, ListGpu *out, 
                      .bunches = image->bunches,
                      .step = image->step,
                      .narrow_slots = image->narrow_slots,
-                     .exceptions = image->exceptions};
+                     .exceptions = image->exceptions,
+                     .partial = image->partial};
     for (int c = 0; c < LIST_CLASSES; c++) out->in_class[c] = (uint32_t)(image->index[c].len / 4);
     tcudb_status status = upload(out, image, err);
     if (status != TCUDB_OK) list_gpu_close(out);
@@ -148,10 +153,10 @@ static tcudb_status add_list(ListImage *image, const ListSet *set, uint64_t list
     for (uint64_t b = 0; b < list_blocks(e->n); b++) {
         size_t size;
         const uint8_t *block = list_set_block(set, e->at + b, &size);
-        uint64_t left = e->n - b * CODEC_BLOCK, last = list_set_last(set, e->at + b);
+        uint64_t left = e->n - b * CODEC_BLOCK;
         uint32_t base = b == 0 ? UINT32_MAX : (uint32_t)list_set_last(set, e->at + b - 1);
-        uint64_t span = b == 0 ? last + 1 : last - base;
-        if (!(set->flags & LIST_ASCENDING)) base = 0;
+        uint64_t span = list_set_last(set, e->at + b) - (b == 0 ? UINT64_MAX : base);
+        if (!(set->flags & LIST_ASCENDING)) base = 0, span = UINT64_MAX;
         TRY(list_image_add(image, block, size, left < CODEC_BLOCK ? (uint32_t)left : CODEC_BLOCK, base, span, err));
     }
     return TCUDB_OK;
@@ -191,6 +196,31 @@ static uint32_t burst_log2(const ListGpu *gpu)
     return log2;
 }
 
+/* Dynamic shared memory of a launch; fills args->image and pool as the kernels want them. The persistent
+ * kernels get as many CTAs as fit the GPU at once. */
+static uint32_t shared_memory(const ListGpu *gpu, ListClass c, ListMode mode, ListArgs *args, uint32_t *grid)
+{
+    if (mode == LIST_SEED) return 0;
+    if (c >= LIST_CLASS_VSE) {
+        args->image = (gpu->image + 15) / 16 * 16 + 16;
+        args->pool = args->image + (gpu->bunches + 3) / 4 * 32;
+        if (args->pool < SUMS_BYTES) args->pool = SUMS_BYTES;
+        args->pool += BUNCHES_BYTES;
+        return LIST_WARPS * args->pool + (gpu->partial ? VSE_OVER_READ : 64);
+    }
+    if (c == LIST_CLASS_PFOR && (mode == LIST_SUM || mode == LIST_COUNT)) {
+        args->image = (gpu->narrow_slots + 15) / 16 * 16 + 16;
+        args->pool = gpu->exceptions ? CODEC_BLOCK * 4 : 0;
+        uint32_t shared = LIST_WARPS * (2 * args->image + args->pool), room = SHARED_PER_SM / (shared + 1024);
+        uint32_t ctas = mode == LIST_SUM ? LIST_FUSED_SUM : LIST_FUSED_COUNT;
+        uint32_t most = device_info(gpu->dev)->sms * (room == 0 ? 1 : room < ctas ? room : ctas);
+        if (*grid > most) *grid = most;
+        return shared;
+    }
+    args->pool = gpu->exceptions ? CODEC_BLOCK * 4 : mode == LIST_ASCEND || mode == LIST_COUNT ? SUMS_BYTES : 0;
+    return LIST_WARPS * args->pool;
+}
+
 tcudb_status list_gpu_decode(ListGpu *gpu, ListMode mode, uint32_t first, uint32_t count, uint32_t limit, bool burst,
                              DevicePtr out, DevicePtr result, Error *err)
 {
@@ -209,20 +239,11 @@ tcudb_status list_gpu_decode(ListGpu *gpu, ListMode mode, uint32_t first, uint32
                          .count = all ? count : gpu->in_class[c],
                          .step = gpu->step,
                          .limit = limit,
-                         .burst = burst && all ? burst_log2(gpu) : 0,
-                         .image = (gpu->image + 15) / 16 * 16 + 16};
-        args.pool = BUNCHES_BYTES + args.image + (gpu->bunches + 3) / 4 * 32;
-        uint32_t shared = c == LIST_CLASS_PFOR ? (gpu->exceptions ? LIST_WARPS * CODEC_BLOCK * 4 : 0)
-                                               : LIST_WARPS * args.pool + VSE_OVER_READ;
-        if (mode == LIST_SEED) shared = 0;
-        if (c == LIST_CLASS_PFOR && (mode == LIST_SUM || mode == LIST_COUNT)) { /* list_pfor.cuh, fused */
-            args.image = gpu->narrow_slots;
-            args.pool = gpu->exceptions ? CODEC_BLOCK * 4 : 0;
-            shared = LIST_WARPS * (args.image + args.pool);
-        }
+                         .burst = burst && all ? burst_log2(gpu) : 0};
+        uint32_t grid = (args.count + LIST_WARPS - 1) / LIST_WARPS,
+                 shared = shared_memory(gpu, (ListClass)c, mode, &args, &grid);
         void *params[] = {&args};
-        TRY(device_launch(gpu->dev, gpu->kernel[c][mode], (args.count + LIST_WARPS - 1) / LIST_WARPS, LIST_WARPS * 32,
-                          shared, params, err));
+        TRY(device_launch(gpu->dev, gpu->kernel[c][mode], grid, LIST_WARPS * 32, shared, params, err));
     }
     return TCUDB_OK;
 }

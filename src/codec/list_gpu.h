@@ -9,7 +9,13 @@
 #include "device/device.h"
 
 /* Blocks by the kernel that decodes them. */
-typedef enum ListClass { LIST_CLASS_PFOR, LIST_CLASS_VSE, LIST_CLASS_VSE_WIDE, LIST_CLASSES } ListClass;
+typedef enum ListClass {
+    LIST_CLASS_PFOR, /* full blocks with slots of up to 16 bits; constant ones */
+    LIST_CLASS_PFOR_WIDE,
+    LIST_CLASS_VSE, /* bunches of up to 16 bits */
+    LIST_CLASS_VSE_WIDE,
+    LIST_CLASSES
+} ListClass;
 
 typedef enum ListMode {
     LIST_STORE,  /* stored values: the gaps of an ascending set */
@@ -22,17 +28,18 @@ typedef enum ListMode {
 
 /* A directory and an area being put together on the host. */
 typedef struct ListImage {
-    Buf dir, area;           /* entries; payloads */
-    Buf index[LIST_CLASSES]; /* block numbers of a class */
-    uint32_t image, bunches; /* largest payload of a VSEncoding block in bytes, most bunches */
-    uint32_t narrow_slots;   /* most bytes of slots in a PForDelta block of up to 16 bits */
-    bool exceptions;
+    Buf dir, area;            /* entries; payloads */
+    Buf index[LIST_CLASSES];  /* block numbers of a class */
+    uint32_t image, bunches;  /* largest payload of a VSEncoding block in bytes, most bunches */
+    uint32_t narrow_slots;    /* largest payload of class PFOR in bytes */
+    bool exceptions, partial; /* some block has exceptions; some VSEncoding block is partial */
     uint32_t step;
 } ListImage;
 
 void list_image_init(ListImage *image, uint32_t step, Mem *mem);
 void list_image_free(ListImage *image);
-/* Adds a block (header and payload); span: sum of gap + step over it, or a bound of it. XX001 if damaged. */
+/* Adds a block (header and payload); base: the value before it; span: sum of gap + 1 over it, or more. XX001 if
+ * damaged. */
 tcudb_status list_image_add(ListImage *image, const uint8_t *block, size_t size, uint32_t n, uint32_t base,
                             uint64_t span, Error *err) MUST_CHECK;
 
@@ -42,7 +49,7 @@ typedef struct ListGpu {
     uint32_t blocks, in_class[LIST_CLASSES];
     uint64_t area_bytes;
     uint32_t image, bunches, step, narrow_slots;
-    bool exceptions;
+    bool exceptions, partial; /* some block has exceptions; some VSEncoding block is partial */
     DeviceKernel *kernel[LIST_CLASSES][LIST_MODES];
 } ListGpu;
 

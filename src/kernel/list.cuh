@@ -2,8 +2,7 @@
  * list.cuh: decoders of list blocks for the GPU: one warp a block of 1024 values, value-parallel.
  *
  * Map of threads to data: a lane owns values 128 g + 4 lane .. + 3 for g = 0..7, so that stores are 16 bytes
- * and coalesced and a prefix sum needs eight warp scans (four, when a block spans less than 65536 and two
- * scans share one word). Decoders hand a Sink two groups at a time: sink.pair(g, v), v[0..3] being the
+ * and coalesced. Decoders hand a Sink two groups at a time: sink.pair(g, v), v[0..3] being the
  * lane's values of group g, v[4..7] those of group g + 1. Sinks compose: Ascending<Store> turns gaps into
  * values and stores them; Count, Sum and query kernels consume values without any output.
  *
@@ -100,6 +99,13 @@ DEVICE Entry load_entry(const ListArgs &a, u32 block)
     return {v.x, v.y, v.z, v.w};
 }
 
+template <bool YES, class A, class B> struct Choose {
+    typedef A type;
+};
+template <class A, class B> struct Choose<false, A, B> {
+    typedef B type;
+};
+
 /* ---- sinks ---- */
 
 struct Store {
@@ -169,42 +175,87 @@ struct OpAtMost { /* values at most `limit` */
     static DEVICE u32 of(u32 v, u32 limit) { return v <= limit; }
 };
 
-/* Gaps to values: v[i] = base + sum of gap + step. PACK: two groups' sums share one scan. */
-template <class SINK, bool PACK> struct Ascending {
+/* Gaps to values: v[i] = base + sum of gap + step. All 32 values of a lane are kept until the last group is in; the 256
+ * sums of four (group major, as values lie) go through shared memory, where every lane adds up eight consecutive ones:
+ * one warp scan a block instead of eight. `sums`: 1 KB a warp, free at that time. */
+template <class SINK> struct Ascending {
+    SINK &sink;
+    u32 *sums;
+    u32 lane, base, step, v[32];
+    DEVICE Ascending(SINK &s, u32 lane_, const Entry &e, u32 step_, u32 *sums_) : sink(s)
+    {
+        sums = sums_;
+        lane = lane_;
+        base = e.base;
+        step = step_;
+    }
+    DEVICE void pair(int g, const u32 *x)
+    {
+#pragma unroll
+        for (int i = 0; i < 8; i++) v[4 * g + i] = x[i];
+    }
+    DEVICE void finish()
+    {
+        __syncwarp();
+#pragma unroll
+        for (int g = 0; g < 8; g++) sums[g * 32 + lane] = mad(step, 4, v[4 * g] + v[4 * g + 1] + v[4 * g + 2] + v[4 * g + 3]);
+        __syncwarp();
+        uint4 *mine = (uint4 *)sums + 2 * lane, a = mine[0], b = mine[1];
+        u32 half = a.x + a.y + a.z + a.w, total = half + b.x + b.y + b.z + b.w;
+        u32 before = base - total + sum32(total);
+        half += before;
+        mine[0] = make_uint4(before, before + a.x, before + a.x + a.y, half - a.w);
+        mine[1] = make_uint4(half, half + b.x, half + b.x + b.y, half + b.x + b.y + b.z);
+        __syncwarp();
+#pragma unroll
+        for (int g = 0; g < 8; g += 2) {
+            u32 w[8];
+#pragma unroll
+            for (int j = 0; j < 2; j++) {
+                w[4 * j] = sums[(g + j) * 32 + lane] + v[4 * (g + j)] + step;
+#pragma unroll
+                for (int t = 1; t < 4; t++) w[4 * j + t] = w[4 * j + t - 1] + v[4 * (g + j) + t] + step;
+            }
+            sink.pair(g, w);
+        }
+    }
+    DEVICE u32 sum32(u32 s)
+    {
+#pragma unroll
+        for (int d = 1; d < 32; d *= 2) {
+            u32 left = __shfl_up_sync(ALL, s, d);
+            if (lane >= d) s += left;
+        }
+        return s;
+    }
+};
+/* The same with scans over groups: fewer registers, which suits VSEncoding's kernels. Where the block spans less than
+ * 65536 (LIST_SPAN16) two groups' sums share one word and one scan. */
+template <class SINK, bool PACK> struct AscendingScan {
     SINK &sink;
     Scan scan;
     u32 carry, step;
-    DEVICE Ascending(SINK &s, u32 lane, const Entry &e, u32 step_) : sink(s)
+    DEVICE AscendingScan(SINK &s, u32 lane, const Entry &e, u32 step_, u32 *) : sink(s)
     {
         scan.init(lane);
         carry = e.base;
         step = step_;
     }
-    DEVICE void four(int g, const u32 *v)
-    {
-        u32 total = v[0] + v[1] + v[2];
-        total = mad(step, 4, total + v[3]);
-        u32 s = scan.sum(total), before = carry + s - total, w[4];
-        carry += __shfl_sync(ALL, s, 31);
-        w[0] = before + v[0] + step;
-#pragma unroll
-        for (int t = 1; t < 4; t++) w[t] = w[t - 1] + v[t] + step;
-        sink.four(g, w);
-    }
     DEVICE void pair(int g, const u32 *v)
     {
-        if (!PACK) {
-            four(g, v);
-            four(g + 1, v + 4);
-            return;
+        u32 first = mad(step, 4, v[0] + v[1] + v[2] + v[3]), second = mad(step, 4, v[4] + v[5] + v[6] + v[7]), w[8];
+        if (PACK) {
+            u32 both = mad(second, 65536u, first), s = scan.sum(both), all = __shfl_sync(ALL, s, 31), x = s - both;
+            w[0] = carry + (x & 0xffff) + v[0] + step;
+            w[4] = carry + (all & 0xffff) + (x >> 16) + v[4] + step;
+            carry += (all & 0xffff) + (all >> 16);
+        } else {
+            u32 s = scan.sum(first), s2 = scan.sum(second);
+            w[0] = carry + s - first + v[0] + step;
+            carry += __shfl_sync(ALL, s, 31);
+            w[4] = carry + s2 - second + v[4] + step;
+            carry += __shfl_sync(ALL, s2, 31);
         }
-        u32 first = v[0] + v[1] + v[2], second = v[4] + v[5] + v[6], w[8];
-        first = mad(step, 4, first + v[3]);
-        second = mad(step, 4, second + v[7]);
-        u32 both = mad(second, 65536u, first), s = scan.sum(both), all = __shfl_sync(ALL, s, 31), x = s - both;
-        w[0] = carry + (x & 0xffff) + v[0] + step;
-        w[4] = carry + (all & 0xffff) + (x >> 16) + v[4] + step;
-        carry += (all & 0xffff) + (all >> 16);
 #pragma unroll
         for (int t = 1; t < 4; t++) {
             w[t] = w[t - 1] + v[t] + step;
@@ -212,11 +263,14 @@ template <class SINK, bool PACK> struct Ascending {
         }
         sink.pair(g, w);
     }
+    DEVICE void finish() {}
 };
+/* Passes gaps or plain values on. */
 template <class SINK> struct Plain {
     SINK &sink;
-    DEVICE Plain(SINK &s, u32, const Entry &, u32) : sink(s) {}
+    DEVICE Plain(SINK &s, u32, const Entry &, u32, u32 *) : sink(s) {}
     DEVICE void pair(int g, const u32 *v) { sink.pair(g, v); }
+    DEVICE void finish() {}
 };
 
 DEVICE void report(const ListArgs &a, u32 block, u32 lane, u32 code)
@@ -264,8 +318,8 @@ DEVICE void bulk_copy(u32 to, const void *from, u32 bytes, u32 barrier)
                  "l"(from), "r"(bytes), "r"(barrier)
                  : "memory");
 }
-DEVICE void barrier_wait(u32 barrier)
+DEVICE void barrier_wait(u32 barrier, u32 parity = 0)
 {
-    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],0; @!p bra W;}" ::"r"(barrier)
+    asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],%1; @!p bra W;}" ::"r"(barrier), "r"(parity)
                  : "memory");
 }

@@ -71,7 +71,38 @@ struct Exceptions {
             u32 low = r + lane < count ? __ldg(p) : 0, up = r + lane < count ? __ldg(p + 1) : 0;
             bad |= place<ROW>(r + lane, low, up, &before);
         }
+        __syncwarp();
         return __any_sync(ALL, bad);
+    }
+    /* Entries in shared memory; rows; a full block. The positions of the first rounds are kept for clear(). */
+    DEVICE bool scatter_shared()
+    {
+        u32 before = ALL;
+        bool bad = false;
+        for (u32 r = 0; r < count; r += 32) {
+            u32 i = r + lane, bit = i * entry;
+            const u32 *p = stream + (bit >> 5);
+            u32 x = i < count ? shift_right(p[0], p[1], bit) : 0, position = x & 1023, left = __shfl_up_sync(ALL, position, 1);
+            u32 part = x >> 10 & mask, place = position ^ (position >> 3 & 0x1c);
+            if (entry > 32 && i < count) part = shift_right(stream[bit + 10 >> 5], stream[(bit + 10 >> 5) + 1], bit + 10) & mask;
+            bad |= i < count && (int)position <= (int)(lane ? left : before);
+            if (i < count) high[place] = part << width;
+            if (r == 0) low_word[0] = place;
+            before = __shfl_sync(ALL, position, 31);
+        }
+        bad = __any_sync(ALL, bad);
+        __syncwarp();
+        return bad;
+    }
+    DEVICE void clear()
+    {
+        if (count <= 32) {
+            if (lane < count) high[low_word[0]] = 0;
+        } else {
+#pragma unroll
+            for (int g = 0; g < 8; g++) *(uint4 *)(high + g * 128 + lane * 4) = make_uint4(0, 0, 0, 0);
+        }
+        __syncwarp();
     }
     DEVICE void merge(int g, u32 *v)
     {
@@ -149,28 +180,18 @@ template <bool EXC, class OUT> DEVICE bool pfor_block(OUT &out, const u32 *paylo
     return pfor_groups<5, EXC>(out, payload, b, plus, e, lane);
 }
 
-/* Decodes the block into the sink; GAPS: the sink gets values, not gaps. `shared`: 4 KB a warp, 16-byte aligned, or
- * null where no block has exceptions. */
+/* Decodes the block into the sink; GAPS: the sink gets values, not gaps. `shared`: 4 KB a warp, 16-byte aligned; 1 KB where
+ * no block has exceptions, none if there are no gaps either. */
 template <bool GAPS, class SINK> DEVICE void pfor_decode(const ListArgs &a, u32 block, u32 lane, u32 *shared, SINK &sink)
 {
     Entry e = load_entry(a, block);
     const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
     sink.init(a, block, lane, e);
-    bool good;
-    if (GAPS && e.span16()) {
-        Ascending<SINK, true> out(sink, lane, e, a.step);
-        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
-    } else if (GAPS) {
-        Ascending<SINK, false> out(sink, lane, e, a.step);
-        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
-    } else {
-        Plain<SINK> out(sink, lane, e, a.step);
-        good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
-    }
-    if (good)
-        sink.finish(a, block);
-    else
-        report(a, block, lane, 4);
+    typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, e, a.step, shared);
+    bool good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
+    if (!good) return report(a, block, lane, 4);
+    out.finish();
+    sink.finish(a, block);
 }
 
 #define PFOR_KERNEL(name, GAPS, SINK, CTAS)                                                                            \
@@ -181,7 +202,7 @@ template <bool GAPS, class SINK> DEVICE void pfor_decode(const ListArgs &a, u32 
         prefetch_segment(a);                                                                                           \
         if (!my_block(a, &block)) return;                                                                              \
         SINK sink;                                                                                                     \
-        pfor_decode<GAPS>(a, block, lane, shared + (threadIdx.x >> 5) * 1024, sink);                                   \
+        pfor_decode<GAPS>(a, block, lane, shared + (threadIdx.x >> 5) * (a.pool / 4), sink);                                   \
     }
 
 PFOR_KERNEL(list_pfor_store, false, Store, 4)
@@ -228,9 +249,9 @@ template <int B> DEVICE u32 slot_of(const u32 *w, int j)
     return s + B == 32 ? x : x & (u32)((1ull << B) - 1);
 }
 
-/* FOLD::of(v, limit) is summed over the block's values, or gaps. */
-template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u32 *slots, const u32 *high, u32 lane, u32 n,
-                                                                        u32 plus, u32 base, u32 step, u32 limit, const Scan &scan)
+/* FOLD::of(v, limit) summed over the lane's values, or gaps. */
+template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u32 *slots, const u32 *high, u32 lane, u32 plus,
+                                                                        u32 base, u32 step, u32 limit, const Scan &scan)
 {
     u32 w[B == 0 ? 1 : B], s[32], acc = 0, at = 0;
     load_bunch<B>(slots, lane, w);
@@ -241,20 +262,17 @@ template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u3
         const u32 part[4] = {h.x, h.y, h.z, h.w};
 #pragma unroll
         for (int t = 0; t < 4; t++) {
-            u32 v = slot_of<B>(w, 4 * q + t) | part[t];
-            s[4 * q + t] = GAPS ? (at += v + step) : v;
+            u32 v = EXC || B == 0 ? slot_of<B>(w, 4 * q + t) | part[t] : slot_of<B>(w, 4 * q + t);
+            if (GAPS)
+                s[4 * q + t] = at += v + step;
+            else
+                acc += FOLD::of(v, limit);
         }
     }
-    u32 before = 0;
-    if (GAPS) before = base + scan.sum(at) - at;
-    if (n == 1024) {
+    if (!GAPS) return acc;
+    u32 before = base + scan.sum(at) - at;
 #pragma unroll
-        for (int j = 0; j < 32; j++) acc += FOLD::of(GAPS ? s[j] + before : s[j], limit);
-    } else {
-#pragma unroll
-        for (int j = 0; j < 32; j++)
-            if (lane * 32 + j < n) acc += FOLD::of(GAPS ? s[j] + before : s[j], limit);
-    }
+    for (int j = 0; j < 32; j++) acc += FOLD::of(s[j] + before, limit);
     return acc;
 }
 
@@ -263,7 +281,7 @@ template <bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_block(const Entry &e,
 {
 #define WIDTH_CASE(B)                                                                                                  \
     case B:                                                                                                            \
-        return fold_bunch<B, EXC, GAPS, FOLD>(slots, high, lane, e.n(), plus, e.base, a.step, a.limit, scan);
+        return fold_bunch<B, EXC, GAPS, FOLD>(slots, high, lane, plus, e.base, a.step, a.limit, scan);
     switch (e.width()) {
         WIDTH_CASE(0)
         WIDTH_CASE(1)
@@ -287,56 +305,67 @@ template <bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_block(const Entry &e,
     return 0;
 }
 
-/* a.image: bytes a warp for the slots. Blocks wider than 16 bits go the other way (list_pfor_*_v1), by their value
- * of four at a time. Exceptions' array: behind the slots, 4 KB a warp, if a.pool is not 0. */
+/* Persistent: a warp walks over blocks and has the next payload copied while it works on this one. a.image: bytes of
+ * a payload buffer, two a warp; then the exceptions' arrays, a.pool bytes a warp (0: no block has exceptions), which
+ * are cleared entry by entry. Only full blocks of up to 16 bits: others are of another class (list_gpu.c). */
 template <bool GAPS, class OP> DEVICE void pfor_fold(const ListArgs &a, u8 *shared)
 {
-    __shared__ __align__(8) u64 barriers[LIST_WARPS];
-    u32 block = 0, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (!my_block(a, &block)) return;
-    Entry e = load_entry(a, block);
-    const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
-    u32 *slots = (u32 *)(shared + warp * a.image), *high = (u32 *)(shared + LIST_WARPS * a.image + warp * a.pool);
-    if (e.width() > 16 || e.scheme() == 0) {
-        Fold<OP> sink;
-        pfor_decode<GAPS>(a, block, lane, high, sink);
-        return;
-    }
-    u32 barrier = shared_address(barriers + warp), plus = 0, acc;
-    if (lane == 0) barrier_init(barrier);
-    if (e.width() > 0) {
-        if (lane == 0) bulk_copy(shared_address(slots), payload, e.width() * 128, barrier);
-        __syncwarp();
-    } else if (e.scheme() == 1) {
-        plus = __ldg(payload);
-    }
+    __shared__ __align__(8) u64 barriers[LIST_WARPS][2];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, k = blockIdx.x * LIST_WARPS + warp, stride = gridDim.x * LIST_WARPS;
+    u8 *buffer = shared + warp * 2 * a.image;
+    u32 *high = (u32 *)(shared + LIST_WARPS * 2 * a.image + warp * a.pool), barrier = shared_address(barriers[warp]);
+    if (k >= a.count) return;
+    auto number = [&](u32 j) { return a.index ? __ldg(a.index + j) : a.first + j; };
+    auto fetch = [&](const Entry &e, u32 slot) {
+        u32 bytes = e.words() * 4 + 15 & ~15u;
+        if (lane == 0) bulk_copy(shared_address(buffer + slot * a.image), (const u8 *)a.area + (size_t)e.place * 16, bytes ? bytes : 16, barrier + 8 * slot);
+    };
+    if (lane < 2) barrier_init(barrier + 8 * lane);
+    if (a.pool)
+#pragma unroll
+        for (int g = 0; g < 8; g++) *(uint4 *)(high + g * 128 + lane * 4) = make_uint4(0, 0, 0, 0);
     Scan scan;
     if (GAPS) scan.init(lane);
-    if (e.count()) {
-        Exceptions x;
-        x.init(high, payload, e, lane);
-        x.load();
-        if (x.scatter<true>()) {
-            if (e.width() > 0) barrier_wait(barrier); /* the copy must not outlive the CTA */
-            return report(a, block, lane, 4);
+    __syncwarp();
+    u32 block = number(k), next = k + stride < a.count ? number(k + stride) : block;
+    Entry e = load_entry(a, block), e1 = load_entry(a, next);
+    fetch(e, 0);
+    for (u32 round = 0;; round++) {
+        u32 slot = round & 1, k2 = k + 2 * stride, after = k2 < a.count ? number(k2) : block, acc;
+        if (k + stride < a.count) fetch(e1, slot ^ 1);
+        Entry e2 = load_entry(a, after);
+        barrier_wait(barrier + 8 * slot, round >> 1 & 1);
+        const u32 *slots = (const u32 *)(buffer + slot * a.image);
+        u32 plus = e.scheme() == 1 ? slots[0] : 0;
+        bool bad = false;
+        if (e.count()) {
+            Exceptions x;
+            x.init(high, slots, e, lane);
+            bad = x.scatter_shared();
+            acc = fold_block<true, GAPS, OP>(e, slots, high, lane, plus, a, scan);
+            __syncwarp();
+            x.clear();
+        } else {
+            acc = fold_block<false, GAPS, OP>(e, slots, high, lane, plus, a, scan);
         }
+        acc = __reduce_add_sync(ALL, acc);
+        if (bad)
+            report(a, block, lane, 4);
+        else if (lane == 0)
+            a.result[block] = acc;
+        k += stride;
+        if (k >= a.count) return;
+        block = next, next = after, e = e1, e1 = e2;
         __syncwarp();
-        if (e.width() > 0) barrier_wait(barrier);
-        acc = fold_block<true, GAPS, OP>(e, slots, high, lane, plus, a, scan);
-    } else {
-        if (e.width() > 0) barrier_wait(barrier);
-        acc = fold_block<false, GAPS, OP>(e, slots, high, lane, plus, a, scan);
     }
-    acc = __reduce_add_sync(ALL, acc);
-    if (lane == 0) a.result[block] = acc;
 }
 
-extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_pfor_sum(const ListArgs a)
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, LIST_FUSED_SUM) list_pfor_sum(const ListArgs a)
 {
     extern __shared__ __align__(16) u8 shared_bytes[];
     pfor_fold<false, OpSum>(a, shared_bytes);
 }
-extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_pfor_count(const ListArgs a)
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, LIST_FUSED_COUNT) list_pfor_count(const ListArgs a)
 {
     extern __shared__ __align__(16) u8 shared_bytes[];
     pfor_fold<true, OpAtMost>(a, shared_bytes);

@@ -25,8 +25,15 @@ struct Bunches {
     u32 pad[4];
 };
 
-__constant__ u8 LENGTH[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 32, 64};
-__constant__ u8 WIDTH[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 20, 32};
+/* By signature: width << 26 | length * width << 11 | length. */
+#define SIGNATURE(l, w) (u32)(w) << 26 | (l) * (w) << 11 | (l)
+#define WIDTH_ROW(w)                                                                                                   \
+    SIGNATURE(1, w), SIGNATURE(2, w), SIGNATURE(3, w), SIGNATURE(4, w), SIGNATURE(5, w), SIGNATURE(6, w),              \
+        SIGNATURE(7, w), SIGNATURE(8, w), SIGNATURE(9, w), SIGNATURE(10, w), SIGNATURE(11, w), SIGNATURE(12, w),       \
+        SIGNATURE(14, w), SIGNATURE(16, w), SIGNATURE(32, w), SIGNATURE(64, w)
+__device__ const u32 SIGNATURES[256] = {WIDTH_ROW(0),  WIDTH_ROW(1),  WIDTH_ROW(2),  WIDTH_ROW(3), WIDTH_ROW(4),  WIDTH_ROW(5),
+                                        WIDTH_ROW(6),  WIDTH_ROW(7),  WIDTH_ROW(8),  WIDTH_ROW(9), WIDTH_ROW(10), WIDTH_ROW(11),
+                                        WIDTH_ROW(12), WIDTH_ROW(16), WIDTH_ROW(20), WIDTH_ROW(32)};
 
 /* Widths of four signatures, a byte each: codes 13, 14, 15 mean 16, 20, 32. */
 template <bool WIDE> DEVICE u32 widths4(u32 signatures)
@@ -36,54 +43,57 @@ template <bool WIDE> DEVICE u32 widths4(u32 signatures)
     return w;
 }
 
-/* The table of length * width << 11 | length, built by the CTA (256 threads). */
-DEVICE void build_table(u32 *table)
+/* Marks a bunch's start and returns its record's address word. x: bits before it << 11 | values before it. */
+DEVICE u32 start_bunch(u8 *starts, u32 x, u32 width)
 {
-    u32 s = threadIdx.x, l = LENGTH[s & 15];
-    table[s] = l * WIDTH[s >> 4] << 11 | l;
+    atomicOr((u32 *)(starts + (x >> 3 & 0x7c)), __funnelshift_l(0u, 1u, x));
+    return mad(width, ~x & 0x7ff, x >> 11);
+}
+
+/* 128 signatures, four a lane; FULL: all of them exist. */
+template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
+                                                       const Scan &scan, u32 lane, u32 *carry, u32 *late)
+{
+    u32 i = r + lane * 4, q = 0, next = 0, t4[4], y[4];
+    if (FULL || i < m) q = image[i / 4], next = image[i / 4 + 1];
+#pragma unroll
+    for (int t = 0; t < 4; t++) t4[t] = FULL || i + t < m ? table[__byte_perm(q, 0, 0x4440 + t)] : 0;
+    u32 w = widths4<WIDE>(q), w2 = widths4<WIDE>(next), total = t4[0] + t4[1] + t4[2] + t4[3];
+    u32 sum = scan.sum(total), x = *carry + sum - total;
+    *carry += __shfl_sync(ALL, sum, 31);
+#pragma unroll
+    for (int t = 0; t < 4; t++) {
+        if (FULL || i + t < m) {
+            y[t] = start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t));
+            *late |= x;
+        }
+        x += t4[t];
+    }
+    if (FULL || i < m) {
+        *(uint4 *)(record + i) = make_uint4(y[0], w, y[1], shift_right(w, w2, 8));
+        *(uint4 *)(record + i + 2) = make_uint4(y[2], shift_right(w, w2, 16), y[3], shift_right(w, w2, 24));
+    }
 }
 
 /* Scans the signatures; false if they are damaged. Record i is at `record` + 8 i. */
-template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, const u32 *table, const u32 *image,
-                                                 const Entry &e, const Scan &scan, u32 lane)
+template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, const u32 *table, const u32 *image, const Entry &e,
+                                                 const Scan &scan, u32 lane)
 {
-    u32 m = e.count(), bias = shared_address(image) * 8 + 8 * m + BIAS, carry = 0, late = 0;
     u8 *starts = (u8 *)s.starts;
-    for (u32 r = 0; r < m;) {
-        if (m - r > 32) {
-            u32 i = r + lane * 4, q = 0, next = 0, t4[4], y[4];
-            if (i < m) q = image[i / 4], next = image[i / 4 + 1];
-#pragma unroll
-            for (int t = 0; t < 4; t++) t4[t] = i + t < m ? table[__byte_perm(q, 0, 0x4440 + t)] : 0;
-            u32 w = widths4<WIDE>(q), w2 = widths4<WIDE>(next), total = t4[0] + t4[1] + t4[2] + t4[3];
-            u32 s4 = scan.sum(total), x = carry + s4 - total;
-            carry += __shfl_sync(ALL, s4, 31);
-#pragma unroll
-            for (int t = 0; t < 4; t++) {
-                y[t] = mad(__byte_perm(w, 0, 0x4440 + t), ~x & 0x7ff, (x >> 11) + bias);
-                if (i + t < m) {
-                    late |= x;
-                    atomicOr((u32 *)(starts + (x >> 3 & 0x7c)), __funnelshift_l(0u, 1u, x));
-                }
-                x += t4[t];
-            }
-            if (i < m) {
-                *(uint4 *)(record + i) = make_uint4(y[0], w, y[1], shift_right(w, w2, 8));
-                *(uint4 *)(record + i + 2) = make_uint4(y[2], shift_right(w, w2, 16), y[3], shift_right(w, w2, 24));
-            }
-            r += 128;
-        } else { /* the last few: one signature a lane */
-            u32 i = r + lane, q = shift_right(image[i / 4], image[i / 4 + 1], (i & 3) * 8), t = i < m ? table[q & 255] : 0;
-            u32 w = widths4<WIDE>(q), s1 = scan.sum(t), x = carry + s1 - t;
-            carry += __shfl_sync(ALL, s1, 31);
-            if (i < m) {
-                record[i] = make_uint2(mad(w & 0xff, ~x & 0x7ff, (x >> 11) + bias), w);
-                late |= x;
-                atomicOr((u32 *)(starts + (x >> 3 & 0x7c)), __funnelshift_l(0u, 1u, x));
-            }
-            r += 32;
+    u32 m = e.count(), begin = shared_address(image) * 8 + 8 * m + BIAS << 11, carry = begin, late = 0, r = 0;
+    for (; m - r >= 128; r += 128) scan_round<WIDE, true>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    if (m - r > 32) {
+        scan_round<WIDE, false>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    } else if (r < m) { /* the last few: one signature a lane */
+        u32 i = r + lane, q = shift_right(image[i / 4], image[i / 4 + 1], (i & 3) * 8), t = i < m ? table[q & 255] : 0;
+        u32 w = widths4<WIDE>(q), sum = scan.sum(t), x = carry + sum - t;
+        carry += __shfl_sync(ALL, sum, 31);
+        if (i < m) {
+            record[i] = make_uint2(start_bunch(starts, x, w & 0xff), w);
+            late |= x;
         }
     }
+    carry -= begin;
     return !__any_sync(ALL, late & 1024) && (carry & 0x7ff) == e.n() && (carry >> 11) + 8 * m <= 32 * e.words();
 }
 
@@ -96,11 +106,36 @@ DEVICE void rank_starts(Bunches &s, const uint2 *record, const Scan &scan, u32 l
     __syncwarp();
 }
 
-DEVICE u32 shift_left_high(u32 low, u32 high, u32 s) /* upper word of high:low << s, s mod 64 */
+DEVICE u32 shift_left_high(u32 low, u32 high, u32 s) /* upper word of high:low << s; 0 from 64 on */
 {
     u32 r;
     asm("{.reg .b64 x; .reg .b32 d; mov.b64 x,{%1,%2}; shl.b64 x,x,%3; mov.b64 {d,%0},x;}" : "=r"(r) : "r"(low), "r"(high), "r"(s));
     return r;
+}
+
+/* Four slots of up to 16 bits, whose widths are the bytes of w, from a biased bit address on. */
+DEVICE void cut_window(u32 w, u32 bit, u32 *v)
+{
+    u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
+    u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit), left = mad(w, 0xfefefeffu, 0x40404040u);
+    v[0] = low & ones(w & 0xff);
+#pragma unroll
+    for (int t = 1; t < 4; t++) /* the slot's end to the top of 64 bits, then its width down */
+        v[t] = __funnelshift_lc(shift_left_high(low, high, __byte_perm(left, 0, 0x4440 + t)), 0u, __byte_perm(w, 0, 0x4440 + t));
+}
+
+/* Four wider slots: two to a 64-bit window. */
+DEVICE void cut_windows(u32 w, u32 bit, u32 *v)
+{
+#pragma unroll
+    for (int t = 0; t < 4; t += 2) {
+        u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
+        u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit);
+        u32 first = __byte_perm(w, 0, 0x4440 + t), second = __byte_perm(w, 0, 0x4441 + t), both = first + second;
+        v[t] = low & ones(first);
+        v[t + 1] = __funnelshift_lc(shift_left_high(low, high, 64 - both), 0u, second);
+        bit += both;
+    }
 }
 
 /* The lane's four values of group g. */
@@ -110,21 +145,10 @@ template <bool WIDE> DEVICE void cut_bunches(const Bunches &s, int g, u32 lane, 
     /* byte t of the selector: bunches beginning after value 0 and up to value t */
     u32 select = ((q.x >> shift & 0xe) * 0x248 & 0x1110) * 0x111, w = permute_bytes(r.y, select), w0 = r.y & 0xff;
     u32 bit = mad(w0, lane * 4 - 2047, mad(w0, g * 128, r.x));
-    if (!WIDE) {
-        u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
-        u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit), left = mad(w, 0xfefefeffu, 0x40404040u);
-        v[0] = low & ones(w0);
-#pragma unroll
-        for (int t = 1; t < 4; t++) /* the slot's end to the top of 64 bits, then its width down */
-            v[t] = __funnelshift_lc(shift_left_high(low, high, __byte_perm(left, 0, 0x4440 + t)), 0u, __byte_perm(w, 0, 0x4440 + t));
-    } else {
-#pragma unroll
-        for (int t = 0; t < 4; t++) {
-            u32 wt = __byte_perm(w, 0, 0x4440 + t), at = bit >> 3 & 0x7ffffc;
-            v[t] = shift_right(shared_word<-4096>(at), shared_word<-4092>(at), bit) & ones(wt);
-            bit += wt;
-        }
-    }
+    if (WIDE)
+        cut_windows(w, bit, v);
+    else
+        cut_window(w, bit, v);
 }
 
 template <bool WIDE, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &s, u32 lane)
@@ -140,68 +164,123 @@ template <bool WIDE, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &
     }
 }
 
-/* Decodes the block into the sink. Every warp of the CTA calls it (`live`: it has a block). Shared memory: a.pool
- * bytes a warp: Bunches, the payload's image (a.image), the records. */
-template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, bool live, u32 block, u8 *shared, SINK &sink)
-{
-    __shared__ u32 table[256];
-    __shared__ __align__(8) u64 barriers[LIST_WARPS];
-    u32 warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    u8 *mine = shared + warp * a.pool, *image = mine + sizeof(Bunches);
-    Bunches &s = *(Bunches *)mine;
-    uint2 *record = (uint2 *)(image + a.image);
-    u32 barrier = shared_address(barriers + warp);
-    Entry e = {0, 0, 0, 0};
-    if (live) e = load_entry(a, block);
-    if (live && lane == 0) {
-        barrier_init(barrier);
-        bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
-    }
-    build_table(table);
-    s.starts[lane] = 0;
-    __syncthreads();
-    if (!live) return;
+/* What every VSEncoding kernel begins with: the payload's image in shared memory, signatures scanned. Shared memory:
+ * a.pool bytes a warp: Bunches, the image (a.image), the records. */
+struct VseBlock {
+    u32 block, lane;
+    Entry e;
     Scan scan;
-    scan.init(lane);
-    barrier_wait(barrier);
-    if (!scan_signatures<WIDE>(s, record, table, (const u32 *)image, e, scan, lane)) {
-        report(a, block, lane, 3);
-        return;
+    u8 *image;
+    Bunches *bunches;
+    uint2 *record;
+
+    /* Every warp of the CTA calls it. False: no block for this warp, or a damaged one, which was reported. */
+    template <bool WIDE> DEVICE bool begin(const ListArgs &a, u8 *shared)
+    {
+        __shared__ u32 table[256];
+        __shared__ __align__(8) u64 barriers[LIST_WARPS];
+        u32 warp = threadIdx.x >> 5, barrier = shared_address(barriers + warp);
+        bool live = my_block(a, &block);
+        lane = threadIdx.x & 31;
+        bunches = (Bunches *)(shared + warp * a.pool);
+        image = (u8 *)(bunches + 1);
+        record = (uint2 *)(image + a.image);
+        if (live) e = load_entry(a, block);
+        if (live && lane == 0) {
+            barrier_init(barrier);
+            bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
+        }
+        table[threadIdx.x] = SIGNATURES[threadIdx.x] & 0x3ffffff; /* 256 threads */
+        bunches->starts[lane] = 0;
+        __syncthreads();
+        if (!live) return false;
+        scan.init(lane);
+        barrier_wait(barrier);
+        bool good = scan_signatures<WIDE>(*bunches, record, table, (const u32 *)image, e, scan, lane);
+        if (!good) report(a, block, lane, 3);
+        __syncwarp();
+        return good;
     }
-    rank_starts(s, record, scan, lane);
-    sink.init(a, block, lane, e);
-    if (GAPS && e.span16()) {
-        Ascending<SINK, true> out(sink, lane, e, a.step);
+};
+
+/* Decodes the warp's block into the sink. */
+template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, u8 *shared, SINK &sink)
+{
+    VseBlock b = {};
+    if (!b.begin<WIDE>(a, shared)) return;
+    Bunches &s = *b.bunches;
+    u32 lane = b.lane;
+    const Entry &e = b.e;
+    rank_starts(s, b.record, b.scan, lane);
+    sink.init(a, b.block, lane, e);
+    u32 *sums = (u32 *)b.image; /* Ascending: in place of image and records, at least 1 KB (list_gpu.c) */
+    if (!GAPS || WIDE) {
+        typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, e, a.step, sums);
         vse_groups<WIDE>(out, s, lane);
-    } else if (GAPS) {
-        Ascending<SINK, false> out(sink, lane, e, a.step);
+        out.finish();
+    } else if (e.span16()) {
+        AscendingScan<SINK, true> out(sink, lane, e, a.step, sums);
         vse_groups<WIDE>(out, s, lane);
     } else {
-        Plain<SINK> out(sink, lane, e, a.step);
+        AscendingScan<SINK, false> out(sink, lane, e, a.step, sums);
         vse_groups<WIDE>(out, s, lane);
     }
-    sink.finish(a, block);
+    sink.finish(a, b.block);
+}
+
+/* Fused, with d-gaps, a lane owns values 32 lane .. + 31: its bunch starts are one word, and one warp scan a block does.
+ * (Sums without gaps are faster the other way: here lanes' slots lie a multiple of 4 bytes apart, and meet in banks.) */
+template <class OP> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s, const uint2 *record, const Entry &e,
+                                            const Scan &scan, u32 lane)
+{
+    u32 starts = s.starts[lane], n = __popc(starts), eight = 8, acc = 0, at = 0, v[32];
+    u32 rank = shared_address(record) + (scan.sum(n) - n) * 8 - 8, first = lane * 32 - 2047;
+    asm volatile("" : "+r"(eight));
+#pragma unroll
+    for (int q = 0; q < 8; q++) {
+        uint2 r = shared_pair(mad(__popc(starts & (2u << 4 * q) - 1), eight, rank));
+        u32 select = ((starts >> 4 * q & 0xe) * 0x248 & 0x1110) * 0x111, u[4];
+        cut_window(permute_bytes(r.y, select), mad(r.y & 0xff, first + 4 * q, r.x), u);
+#pragma unroll
+        for (int t = 0; t < 4; t++) v[4 * q + t] = at += u[t] + a.step;
+    }
+    u32 before = e.base + scan.sum(at) - at;
+    if (e.n() == 1024) {
+#pragma unroll
+        for (int j = 0; j < 32; j++) acc += OP::of(v[j] + before, a.limit);
+    } else {
+#pragma unroll
+        for (int j = 0; j < 32; j++)
+            if (lane * 32 + j < e.n()) acc += OP::of(v[j] + before, a.limit);
+    }
+    return acc;
+}
+
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_vse_count(const ListArgs a)
+{
+    extern __shared__ __align__(16) u8 shared[];
+    VseBlock b = {};
+    if (!b.begin<false>(a, shared)) return;
+    u32 acc = __reduce_add_sync(ALL, fold_bunches<OpAtMost>(a, *b.bunches, b.record, b.e, b.scan, b.lane));
+    if (b.lane == 0) a.result[b.block] = acc;
 }
 
 #define VSE_KERNEL(name, WIDE, GAPS, SINK, CTAS)                                                                       \
     extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, CTAS) name(const ListArgs a)                         \
     {                                                                                                                  \
         extern __shared__ __align__(16) u8 shared[];                                                                   \
-        u32 block = 0;                                                                                                 \
         prefetch_segment(a);                                                                                           \
-        bool live = my_block(a, &block);                                                                               \
         SINK sink;                                                                                                     \
-        vse_decode<WIDE, GAPS>(a, live, block, shared, sink);                                                          \
+        vse_decode<WIDE, GAPS>(a, shared, sink);                                                                       \
     }
 
 VSE_KERNEL(list_vse_store, false, false, Store, 5)
 VSE_KERNEL(list_vse_ascend, false, true, Store, 5)
 VSE_KERNEL(list_vse_sum, false, false, Fold<OpSum>, 5)
-VSE_KERNEL(list_vse_count, false, true, Fold<OpAtMost>, 5)
 VSE_KERNEL(list_vse_wide_store, true, false, Store, 5)
-VSE_KERNEL(list_vse_wide_ascend, true, true, Store, 5)
+VSE_KERNEL(list_vse_wide_ascend, true, true, Store, 4)
 VSE_KERNEL(list_vse_wide_sum, true, false, Fold<OpSum>, 5)
-VSE_KERNEL(list_vse_wide_count, true, true, Fold<OpAtMost>, 5)
+VSE_KERNEL(list_vse_wide_count, true, true, Fold<OpAtMost>, 4)
 
 /* The seed's VS: Algorithm 8 (PPSum) over n_i and n_i * s_i, then Algorithm 9 (ExtractBunch) for one bunch after the
  * other, as Algorithm 10 has it. Kept to be measured against. */
@@ -209,7 +288,7 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32) list_vse_seed(cons
 {
     __shared__ u32 table[256], sums[LIST_WARPS][512];
     u32 block = 0, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, carry = 0;
-    build_table(table);
+    table[threadIdx.x] = SIGNATURES[threadIdx.x];
     __syncthreads();
     if (!my_block(a, &block)) return;
     Entry e = load_entry(a, block);
@@ -217,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32) list_vse_seed(cons
     const u32 *payload = (const u32 *)signature;
     u32 m = e.count(), *out = a.out + (size_t)block * 1024;
     for (u32 r = 0; r < m; r += 32) {
-        u32 x = r + lane < m ? table[signature[r + lane]] : 0, sum = x;
+        u32 x = r + lane < m ? table[signature[r + lane]] & 0x3ffffff : 0, sum = x;
 #pragma unroll
         for (int s = 1; s < 32; s *= 2) {
             u32 left = __shfl_up_sync(ALL, sum, s);
@@ -229,7 +308,7 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32) list_vse_seed(cons
     __syncwarp();
     if ((carry & 0x7ff) != e.n() || (carry >> 11) + 8 * m > 32 * e.words()) return report(a, block, lane, 3);
     for (u32 i = 0; i < m; i++) {
-        u32 w = WIDTH[signature[i] >> 4], n = LENGTH[signature[i] & 15], x = sums[warp][i];
+        u32 t = table[signature[i]], w = t >> 26, n = t & 0x7ff, x = sums[warp][i];
         for (u32 c = lane; c < n; c += 32) {
             u32 bit = 8 * m + (x >> 11) + c * w, at = (x & 0x7ff) + c;
             if (at < 1024) out[at] = shift_right(__ldg(payload + (bit >> 5)), __ldg(payload + (bit >> 5) + 1), bit) & ones(w);
