@@ -197,3 +197,35 @@ tcudb_status cutter_next(Cutter *c, Block *b, bool *more, Error *err)
     *more = end > 0;
     return hand_out(c, b, end, cut.lines, err);
 }
+
+/* Drops the first n bytes of what was read. */
+static void drop(Block *rest, size_t n)
+{
+    assert(n <= rest->len);
+    rest->len -= n;
+    memmove(rest->data, rest->data + n, rest->len);
+}
+
+tcudb_status cutter_skip(Cutter *c, bool bom, uint64_t lines, Error *err)
+{
+    bool ended = false;
+    assert(c->number == 0 && c->dialect.eol != EOL_UNKNOWN);
+    TRY(read_step(c, &c->rest, &ended, err));
+    if (bom && c->rest.len >= 3 && memcmp(c->rest.data, "\xef\xbb\xbf", 3) == 0) drop(&c->rest, 3);
+    while (lines > 0) {
+        const char *end = c->rest.len == 0 ? NULL : memchr(c->rest.data, dialect_newline(&c->dialect), c->rest.len);
+        if (end != NULL) {
+            size_t n = (size_t)(end - c->rest.data) + 1;
+            drop(&c->rest, n);
+            c->offset += n;
+            c->line++;
+            lines--;
+            continue;
+        }
+        if (ended) return TCUDB_OK; /* cutter_next finds the end again */
+        c->offset += c->rest.len;
+        c->rest.len = 0;
+        TRY(read_step(c, &c->rest, &ended, err));
+    }
+    return TCUDB_OK;
+}

@@ -36,6 +36,8 @@ void block_free(Block *block);
 /* The source stays the caller's. */
 void cutter_init(Cutter *cutter, Source *source, Mem *mem);
 void cutter_free(Cutter *cutter);
+/* Before the first block: drops a byte order mark, if there is one, and then so many physical lines. */
+tcudb_status cutter_skip(Cutter *cutter, bool bom, uint64_t lines, Error *err) MUST_CHECK;
 /* Fills block with the next records; *more false: there are none left. If the dialect's eol is unknown, the
  * first line end decides it. Not thread-safe: callers take turns. */
 tcudb_status cutter_next(Cutter *cutter, Block *block, bool *more, Error *err) MUST_CHECK;

@@ -202,8 +202,7 @@ static bool is_extra_null(const FieldRules *rules, Str text)
 static bool plain_is_null(ScanMode mode, const FieldRules *rules, Str text)
 {
     if (mode != SCAN_LENIENT) return str_equal(text, rules->null_text) && !rules->force_not_null;
-    if (text.len == 0) return !rules->keep_blank;
-    return rules->nnulls > 0 && is_extra_null(rules, text);
+    return text.len == 0 || is_extra_null(rules, text);
 }
 
 /* A field with quotes or backslashes. */
@@ -219,27 +218,48 @@ static tcudb_status clean_field(const Records *r, const FieldRules *rules, Arena
     if (d->mode == SCAN_TEXT) return unescape(raw, out, text, err);
     bool quoted;
     *text = d->mode == SCAN_CSV ? unquote_csv(d, raw, out, &quoted) : unquote_lenient(d, raw, out, &quoted);
-    if (!quoted)
+    if (!quoted || rules->quoted_nulls)
         *null = plain_is_null(d->mode, rules, *text);
     else
         *null = d->mode == SCAN_CSV && rules->force_null && str_equal(*text, rules->null_text);
     return TCUDB_OK;
 }
 
-/* ---- a column ----------------------------------------------------------------------------- */
-
-static void gather(const Records *r, uint32_t nrows, uint32_t col, Str *texts)
+tcudb_status records_cell(const Records *r, uint32_t f, bool last, Arena *arena, Str *text, bool *quoted, Error *err)
 {
     const Tokens *t = &r->tokens;
+    assert(r->dialect->mode == SCAN_LENIENT);
+    uint32_t start = field_start(t, f), end = t->ends[f];
+    *text = last ? trim_eol(r, start, end) : (Str){r->text + start, end - start};
+    *quoted = false;
+    if (!t->any_dirty || !bit_get(t->dirty, f)) return TCUDB_OK;
+    char *out = arena_alloc_raw(arena, text->len + TEXT_SLACK, err);
+    TRY_PTR(out);
+    *text = unquote_lenient(r->dialect, *text, out, quoted);
+    return TCUDB_OK;
+}
+
+/* ---- a column ----------------------------------------------------------------------------- */
+
+/* Raw texts; false: some row has no such field (its text is empty). */
+static bool gather(const Records *r, uint32_t nrows, uint32_t col, Str *texts)
+{
+    const Tokens *t = &r->tokens;
+    bool full = true;
     for (uint32_t row = 0; row < nrows; row++) {
         uint32_t f = row_first(t, row) + col;
-        assert(f <= t->rows[row]);
+        if (f > t->rows[row]) {
+            texts[row] = (Str){r->text, 0};
+            full = false;
+            continue;
+        }
         uint32_t start = field_start(t, f), end = t->ends[f];
         if (f == t->rows[row] && r->dialect->eol >= EOL_CRLF)
             texts[row] = trim_eol(r, start, end);
         else
             texts[row] = (Str){r->text + start, end - start};
     }
+    return full;
 }
 
 static tcudb_status set_null(Arena *arena, uint32_t nrows, uint32_t row, uint64_t **valid, Error *err)
@@ -259,12 +279,14 @@ tcudb_status records_column(const Records *r, uint32_t nrows, uint32_t col, cons
 {
     const Tokens *t = &r->tokens;
     const ScanMode mode = r->dialect->mode;
-    gather(r, nrows, col, texts);
+    bool full = gather(r, nrows, col, texts);
     *valid = NULL;
     bool may_null = rules->nnulls > 0;
     for (uint32_t row = 0; row < nrows; row++) {
         bool null = false;
-        if (t->any_dirty && bit_get(t->dirty, row_first(t, row) + col)) {
+        if (!full && row_first(t, row) + col > t->rows[row]) {
+            null = true;
+        } else if (t->any_dirty && bit_get(t->dirty, row_first(t, row) + col)) {
             *bad_row = row;
             TRY(clean_field(r, rules, arena, &texts[row], &null, err));
         } else if (may_null || texts[row].len == rules->null_text.len) {

@@ -47,17 +47,22 @@ Str records_row(const Records *records, uint32_t r);
 /* The physical line (from 1) on which row r ends, as COPY counts; block_line is the block's first. */
 uint64_t records_line(const Records *records, uint32_t r, uint64_t block_line);
 
+/* Field f (an index into tokens->ends) as lenient mode reads it: unquoted, without a line end. */
+tcudb_status records_cell(const Records *records, uint32_t f, bool last, Arena *arena, Str *text, bool *quoted,
+                          Error *err) MUST_CHECK;
+
 /* What a field's raw text means. */
 typedef struct FieldRules {
     Str null_text;       /* equal raw text (csv: unquoted) is NULL */
     bool force_not_null; /* csv: never NULL */
     bool force_null;     /* csv: the NULL text is NULL even if quoted */
-    bool keep_blank;     /* lenient: an empty field is '' instead of NULL */
-    const Str *nulls;    /* lenient: more texts that are NULL when not quoted */
+    bool quoted_nulls;   /* lenient: what is NULL unquoted is NULL quoted too (columns that are not text) */
+    const Str *nulls;    /* lenient: texts that are NULL, besides the empty one */
     uint32_t nnulls;
 } FieldRules;
 
-/* texts[r] (room for nrows) = what field `col` of row r says, unquoted and unescaped; every row has one.
+/* texts[r] (room for nrows) = what field `col` of row r says, unquoted and unescaped; a row that is too short
+ * gives NULL.
  * *valid: NULL if no field is NULL, else a bitmap in the arena. Texts point into the block or the arena, with
  * at least 8 readable bytes after them. On failure *bad_row says where. */
 tcudb_status records_column(const Records *records, uint32_t nrows, uint32_t col, const FieldRules *rules, Arena *arena,

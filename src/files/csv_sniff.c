@@ -1,0 +1,416 @@
+/*
+ * csv_sniff.c: how a file is written: encoding, line ends, delimiter, quote, escape, comments, preamble.
+ *
+ * Every dialect that is not excluded by an option cuts the first records of a sample, and is scored:
+ *
+ *     score = r^1.5 * (1 - m)^2 * (1 - s/2) * (1 - 1/(fields + 1)) * prior
+ *
+ * where r is the share of records with the most frequent number of fields, m that of fields whose quotes do
+ * not pair up, s that of unquoted fields that hold another usual delimiter (so 1,5;2,5 is two decimals, not
+ * three texts), and the prior is lower for delimiters that are rare (blank, colon). One column scores 0.25.
+ * The best score wins; on a tie the more usual dialect. What stands before the records with that number of
+ * fields is a preamble. See doc/csv.md for what users may rely on.
+ */
+#include "files/csv.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { SAMPLE_BYTES = 4 << 20, DIALECT_ROWS = 1000, DIALECT_BYTES = 1 << 18, SPARSE_ROWS = 10, MAX_PREAMBLE = 30 };
+
+static const double ONE_COLUMN_SCORE = 0.25;
+
+/* ---- the sample --------------------------------------------------------------------------- */
+
+tcudb_status csv_cut_sample(CsvSample *s, const Dialect *dialect, size_t from, uint32_t max_rows, Error *err)
+{
+    Block block = {.data = s->text + from, .len = s->len - from};
+    Records *r = &s->records;
+    records_begin(r, dialect, &block);
+    TRY(scan_tokens(dialect, &r->state, r->text, 0, r->len, max_rows, &r->tokens, &r->at, err));
+    bool all = r->at == r->len;
+    if (all && (s->whole || r->tokens.nrows == 0)) TRY(tokens_end(&r->tokens, r->len, err));
+    r->unterminated = all && r->state.inside != 0;
+    s->nrows = r->tokens.nrows < max_rows ? r->tokens.nrows : max_rows;
+    return TCUDB_OK;
+}
+
+/* At least one byte is left free, to tell a whole file from one that goes on. */
+static tcudb_status read_sample(CsvSample *s, const char *path, Encoding encoding, Error *err)
+{
+    Source *source;
+    TRY(source_open_file(path, s->mem, &source, err));
+    source_set_encoding(source, encoding);
+    tcudb_status status = TCUDB_OK;
+    size_t got = 1;
+    s->len = 0;
+    while (status == TCUDB_OK && got > 0 && s->len + 4 < SAMPLE_BYTES) {
+        status = source_read(source, s->text + s->len, SAMPLE_BYTES - s->len, &got, err);
+        if (status == TCUDB_OK) s->len += got;
+    }
+    s->whole = got == 0;
+    source_close(source);
+    memset(s->text + s->len, 0, SCAN_PADDING);
+    return status;
+}
+
+/* ---- encoding ----------------------------------------------------------------------------- */
+
+static bool looks_utf16(const CsvSample *s, bool little)
+{
+    size_t n = s->len < 2000 ? s->len : 2000, zeros = 0, others = 0;
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        zeros += s->text[i + little] == '\0';
+        others += s->text[i + !little] == '\0';
+    }
+    return n >= 8 && zeros * 10 > n / 2 * 7 && others * 10 < n / 2;
+}
+
+/* NUL bytes are a matter for the reader: they do not make a text Latin-1. */
+static bool is_utf8(const CsvSample *s)
+{
+    size_t at = 0;
+    for (;;) {
+        at += utf8_check(s->text + at, s->len - at);
+        if (at == s->len) return true;
+        if (s->text[at] != '\0') return !s->whole && s->len - at < 4; /* cut within a character */
+        at++;
+    }
+}
+
+static void guess_encoding(const CsvSample *s, CsvFormat *f)
+{
+    const uint8_t *p = (const uint8_t *)s->text;
+    f->bom = true;
+    f->encoding = ENCODING_UTF8;
+    if (s->len >= 3 && p[0] == 0xef && p[1] == 0xbb && p[2] == 0xbf) return;
+    f->encoding = ENCODING_UTF16LE;
+    if (s->len >= 2 && p[0] == 0xff && p[1] == 0xfe) return;
+    f->encoding = ENCODING_UTF16BE;
+    if (s->len >= 2 && p[0] == 0xfe && p[1] == 0xff) return;
+    f->bom = false;
+    if (looks_utf16(s, false)) return;
+    f->encoding = ENCODING_UTF16LE;
+    if (looks_utf16(s, true)) return;
+    f->encoding = ENCODING_UTF8;
+    if (is_utf8(s)) return;
+    f->encoding = ENCODING_LATIN1;
+    for (size_t i = 0; i < s->len; i++)
+        if (p[i] >= 0x80 && p[i] < 0xa0) f->encoding = ENCODING_WINDOWS1252;
+}
+
+static tcudb_status sniff_encoding(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    TRY(read_sample(s, o->paths[0], ENCODING_UTF8, err));
+    guess_encoding(s, f);
+    if (o->has_encoding) {
+        bool utf16 = o->encoding == ENCODING_UTF16LE && f->encoding == ENCODING_UTF16BE && f->bom;
+        f->encoding = utf16 ? ENCODING_UTF16BE : o->encoding; /* "utf-16": the mark says which */
+    }
+    if (f->encoding != ENCODING_UTF8) TRY(read_sample(s, o->paths[0], f->encoding, err));
+    f->bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0;
+    if (f->bom) {
+        s->len -= 3;
+        memmove(s->text, s->text + 3, s->len + SCAN_PADDING);
+    }
+    return TCUDB_OK;
+}
+
+static Eol guess_eol(const CsvSample *s)
+{
+    bool lf = memchr(s->text, '\n', s->len) != NULL;
+    bool cr = memchr(s->text, '\r', s->len) != NULL;
+    return !lf && cr ? EOL_CR : EOL_ANY;
+}
+
+/* ---- scoring a dialect -------------------------------------------------------------------- */
+
+typedef struct Score {
+    Dialect dialect;
+    double score;
+    uint32_t nfields; /* the most frequent number */
+} Score;
+
+static bool blank_row(const CsvSample *s, uint32_t row)
+{
+    return records_row(&s->records, row).len == 0;
+}
+
+static bool comment_row(const CsvSample *s, uint32_t row, char comment)
+{
+    Str text = records_row(&s->records, row);
+    return comment != '\0' && text.len > 0 && text.ptr[0] == comment;
+}
+
+static bool counted_row(const CsvSample *s, uint32_t row)
+{
+    return !blank_row(s, row) && !comment_row(s, row, s->records.dialect->comment);
+}
+
+/* The most frequent number of fields (of several, the largest), and how many records have it. */
+static uint32_t usual_fields(const CsvSample *s, uint32_t *agree, uint32_t *counted)
+{
+    const Tokens *t = &s->records.tokens;
+    uint32_t best = 1;
+    *agree = 0;
+    *counted = 0;
+    for (uint32_t r = 0; r < s->nrows; r++) *counted += counted_row(s, r);
+    for (uint32_t r = 0; r < s->nrows && r < 64; r++) {
+        if (!counted_row(s, r)) continue;
+        uint32_t n = row_fields(t, r), same = 0;
+        if (n == best && *agree > 0) continue;
+        for (uint32_t q = 0; q < s->nrows; q++) same += row_fields(t, q) == n && counted_row(s, q);
+        if (same < *agree || (same == *agree && n < best)) continue;
+        best = n;
+        *agree = same;
+    }
+    return best;
+}
+
+static bool holds_other_delimiter(const Dialect *d, Str text)
+{
+    for (uint32_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if ((c == ';' || c == '\t' || c == '|') && c != d->delim) return true;
+    }
+    return false;
+}
+
+/* Begins with a quote and does not end with one, or the other way round: quoting that was misread. */
+static bool half_quoted(Str text, char quote)
+{
+    if (text.len == 0) return false;
+    bool begins = text.ptr[0] == quote, ends = text.ptr[text.len - 1] == quote;
+    return begins != ends || (begins && text.len == 1);
+}
+
+/* In double quotes, which the dialect takes for text. */
+static bool wrapped(Str text)
+{
+    return text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
+}
+
+/* Shares of fields with unpaired quotes, and with other delimiters outside quotes. */
+static void field_faults(const CsvSample *s, double *malformed, double *suspicious)
+{
+    const Records *r = &s->records;
+    const Dialect *d = r->dialect;
+    uint32_t bad = r->unterminated ? s->nrows / 4 + 1 : 0, odd = 0, fields = 0;
+    for (uint32_t row = 0; row < s->nrows; row++) {
+        for (uint32_t f = row_first(&r->tokens, row); f <= r->tokens.rows[row]; f++, fields++) {
+            uint32_t start = field_start(&r->tokens, f);
+            Str text = {r->text + start, r->tokens.ends[f] - start};
+            while (text.len > 0 && text.ptr[text.len - 1] == '\r') text.len--;
+            bool quoted = d->quote != '\0' && text.len > 0 && text.ptr[0] == d->quote;
+            bad += half_quoted(text, quoted ? d->quote : '"') || (!quoted && wrapped(text));
+            odd += !quoted && holds_other_delimiter(d, text);
+        }
+    }
+    *malformed = fields == 0 ? 0 : (double)bad / fields;
+    if (*malformed > 1) *malformed = 1;
+    *suspicious = fields == 0 ? 0 : (double)odd / fields;
+}
+
+static double delimiter_prior(char delim)
+{
+    return delim == ' ' || delim == ':' ? 0.4 : delim == '~' || delim == '^' ? 0.8 : 1;
+}
+
+static tcudb_status score_dialect(CsvSample *s, const Dialect *d, bool fixed, Score *out, Error *err)
+{
+    size_t len = s->len;
+    bool whole = s->whole;
+    if (len > DIALECT_BYTES) { /* scoring needs no more */
+        s->len = DIALECT_BYTES;
+        s->whole = false;
+    }
+    tcudb_status status = csv_cut_sample(s, d, 0, DIALECT_ROWS, err);
+    s->len = len;
+    s->whole = whole;
+    TRY(status);
+    uint32_t agree, counted;
+    *out = (Score){.dialect = *d, .nfields = usual_fields(s, &agree, &counted)};
+    double malformed, suspicious;
+    field_faults(s, &malformed, &suspicious);
+    double ratio = counted == 0 ? 0 : (double)agree / counted;
+    double quotes = (1 - malformed) * (1 - malformed);
+    if (out->nfields == 1) {
+        out->score = ONE_COLUMN_SCORE * quotes * (fixed ? 1 : 1 - suspicious / 2);
+        return TCUDB_OK;
+    }
+    out->score = ratio * sqrt(ratio) * quotes * (1 - suspicious / 2) * (1 - 1.0 / (out->nfields + 1)) *
+                 delimiter_prior(d->delim);
+    return TCUDB_OK;
+}
+
+/* ---- the candidates ----------------------------------------------------------------------- */
+
+static const char delimiters[] = {',', '\t', ';', '|', ' ', ':', '~', '^'};
+static const char quotes[] = {'"', '\'', '\0'};
+
+static bool occurs(const CsvSample *s, char c)
+{
+    return c == '\0' || memchr(s->text, c, s->len) != NULL;
+}
+
+static bool escape_occurs(const CsvSample *s, char quote)
+{
+    const char pair[2] = {'\\', quote};
+    return quote != '\0' && memmem(s->text, s->len, pair, 2) != NULL;
+}
+
+/* Tries one delimiter with the quotes and escapes that make sense. */
+static tcudb_status try_delimiter(CsvSample *s, const CsvOptions *o, Dialect d, Score *best, Error *err)
+{
+    for (uint32_t q = 0; q < sizeof quotes; q++) {
+        d.quote = o->has_quote ? o->quote : quotes[q];
+        if (o->has_quote ? q > 0 : q > 0 && d.quote != '\0' && !occurs(s, d.quote)) continue;
+        for (uint32_t e = 0; e < 2; e++) {
+            d.escape = o->has_escape ? o->escape : e == 0 ? d.quote : '\\';
+            if (e == 1 && (o->has_escape || !escape_occurs(s, d.quote))) continue;
+            Score score;
+            TRY(score_dialect(s, &d, o->has_delim, &score, err));
+            if (score.score > best->score + 1e-9) *best = score;
+        }
+    }
+    return TCUDB_OK;
+}
+
+/* Lines at the top that begin with # are comments, unless the last of them has as many fields as the records:
+ * then it is a header. */
+static tcudb_status sniff_comment(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    f->dialect.comment = o->has_comment ? o->comment : '\0';
+    if (o->has_comment) return TCUDB_OK;
+    TRY(csv_cut_sample(s, &f->dialect, 0, DIALECT_ROWS, err));
+    uint32_t r = 0;
+    while (r < s->nrows && comment_row(s, r, '#')) r++;
+    if (r == 0 || r == s->nrows) return TCUDB_OK;
+    if (row_fields(&s->records.tokens, r - 1) != f->nfields || f->nfields == 1) f->dialect.comment = '#';
+    return TCUDB_OK;
+}
+
+/* ---- preamble and ragged records ---------------------------------------------------------- */
+
+static uint32_t filled_fields(const CsvSample *s, uint32_t row)
+{
+    const Records *r = &s->records;
+    uint32_t n = 0;
+    for (uint32_t f = row_first(&r->tokens, row); f <= r->tokens.rows[row]; f++) {
+        uint32_t start = field_start(&r->tokens, f), len = r->tokens.ends[f] - start;
+        while (len > 0 && (r->text[start + len - 1] == '\r' || r->text[start + len - 1] == ' ')) len--;
+        n += len > 0;
+    }
+    return n;
+}
+
+/* A row with at most one filled field, when a full one follows soon. */
+static bool sparse_row(const CsvSample *s, uint32_t row, uint32_t nfields)
+{
+    if (nfields < 3 || filled_fields(s, row) > 1) return false;
+    for (uint32_t r = row + 1; r < s->nrows && r < row + SPARSE_ROWS; r++)
+        if (row_fields(&s->records.tokens, r) == nfields && filled_fields(s, r) + 1 >= nfields) return true;
+    return false;
+}
+
+/* The first row that is a header or a record. In a file of one column every row is. */
+static uint32_t first_row(const CsvSample *s, uint32_t nfields)
+{
+    const Tokens *t = &s->records.tokens;
+    uint32_t r = 0;
+    while (r < s->nrows && !counted_row(s, r)) r++;
+    uint32_t plain = r;
+    if (nfields == 1 || r == s->nrows) return r == s->nrows ? 0 : r;
+    while (r < s->nrows && (!counted_row(s, r) || row_fields(t, r) != nfields || sparse_row(s, r, nfields))) r++;
+    return r > MAX_PREAMBLE || r * 2 > s->nrows ? plain : r;
+}
+
+static uint64_t count_lines(const Dialect *d, const char *text, size_t len)
+{
+    uint64_t n = 0;
+    char newline = dialect_newline(d);
+    for (size_t i = 0; i < len; i++) n += text[i] == newline;
+    return n;
+}
+
+static size_t line_start(const CsvSample *s, const Dialect *d, uint64_t lines)
+{
+    size_t at = 0;
+    while (lines > 0 && at < s->len) lines -= s->text[at++] == dialect_newline(d);
+    return at;
+}
+
+/* Records with other numbers of fields: one in twenty means that short ones are to be padded, and then long
+ * ones, if as frequent, widen the table. Fewer are taken for mistakes, which the reader reports. */
+static void judge_ragged(const CsvSample *s, const CsvOptions *o, CsvFormat *f)
+{
+    const Tokens *t = &s->records.tokens;
+    uint32_t counted = 0, fewer = 0, more = 0, widest = f->nfields;
+    for (uint32_t r = 0; r < s->nrows; r++) {
+        if (!counted_row(s, r)) continue;
+        uint32_t n = row_fields(t, r);
+        counted++;
+        fewer += n < f->nfields;
+        more += n > f->nfields;
+        if (n > widest) widest = n;
+    }
+    f->padding = o->has_padding ? o->padding : (fewer + more) * 20 >= counted && fewer + more > 0;
+    if (f->padding && (more * 20 >= counted || o->has_padding)) f->nfields = widest;
+}
+
+static tcudb_status sniff_preamble(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    TRY(csv_cut_sample(s, &f->dialect, 0, DIALECT_ROWS, err));
+    f->skip = o->skip;
+    if (!o->has_skip) {
+        uint32_t row = first_row(s, f->nfields);
+        size_t at = row == 0 ? 0 : field_start(&s->records.tokens, row_first(&s->records.tokens, row));
+        f->skip = count_lines(&f->dialect, s->text, at);
+    }
+    uint32_t rows = o->sample_rows > 1 << 24 ? 1 << 24 : (uint32_t)o->sample_rows + 1;
+    TRY(csv_cut_sample(s, &f->dialect, line_start(s, &f->dialect, f->skip), rows, err));
+    if (o->has_skip) { /* what stands before it may have misled */
+        uint32_t agree, counted;
+        f->nfields = usual_fields(s, &agree, &counted);
+    }
+    judge_ragged(s, o, f);
+    return TCUDB_OK;
+}
+
+tcudb_status csv_sniff_dialect(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    /* for scoring only; sniff_comment decides */
+    Dialect d = {.mode = SCAN_LENIENT, .eol = guess_eol(s), .comment = o->has_comment ? o->comment : '#'};
+    Score best = {.score = -1, .nfields = 1};
+    for (uint32_t i = 0; i < sizeof delimiters; i++) {
+        d.delim = o->has_delim ? o->delim : delimiters[i];
+        if (i > 0 && (o->has_delim || !occurs(s, d.delim))) continue;
+        TRY(try_delimiter(s, o, d, &best, err));
+    }
+    f->dialect = best.dialect;
+    f->nfields = best.nfields;
+    TRY(sniff_comment(s, o, f, err));
+    return sniff_preamble(s, o, f, err);
+}
+
+/* ---- all together ------------------------------------------------------------------------- */
+
+tcudb_status csv_sniff(Arena *arena, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    Mem *mem = arena->mem;
+    CsvSample s = {.arena = arena, .mem = mem};
+    *f = (CsvFormat){.encoding = ENCODING_UTF8};
+    records_init(&s.records, mem);
+    s.text = mem_alloc(mem, SAMPLE_BYTES + SCAN_PADDING, err);
+    TRY_PTR(s.text);
+    tcudb_status status;
+    TRY_GOTO(sniff_encoding(&s, o, f, err));
+    TRY_GOTO(csv_sniff_dialect(&s, o, f, err));
+    TRY_GOTO(csv_sniff_types(&s, o, f, err));
+    f->sampled = s.nrows;
+    f->bytes_per_row = s.nrows == 0 ? 1 : (double)s.records.tokens.ends[s.records.tokens.rows[s.nrows - 1]] / s.nrows;
+done:
+    records_free(&s.records);
+    mem_free(mem, s.text, SAMPLE_BYTES + SCAN_PADDING);
+    return status;
+}
