@@ -228,6 +228,20 @@ tcudb_status gen_load(const ProcEnv *env, const Gen *gen, uint64_t *rows, Error 
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
+static bool decimal_number(const Value *v, double *out)
+{
+    Phys phys = type_phys(v->type);
+    Num num = {.scale = v->type.scale};
+    if (phys == PHYS_I64)
+        num.value = v->i64;
+    else if (phys == PHYS_I128)
+        num.value = v->i128;
+    else
+        num = v->num;
+    *out = (double)num.value / pow(10, num.scale);
+    return num.kind == NUM_FINITE;
+}
+
 static bool arg_number(const Value *v, double *out)
 {
     if (v->null) return false;
@@ -237,15 +251,7 @@ static bool arg_number(const Value *v, double *out)
     case TYPE_INT8: *out = (double)v->i64; return true;
     case TYPE_FLOAT4: *out = (double)v->f32; return true;
     case TYPE_FLOAT8: *out = v->f64; return true;
-    case TYPE_NUMERIC: {
-        Value f;
-        Arena arena;
-        arena_init(&arena, NULL);
-        tcudb_status status = value_cast(v, TYPE(TYPE_FLOAT8), CAST_EXPLICIT, &arena, &f, NULL);
-        arena_free(&arena);
-        *out = status == TCUDB_OK ? f.f64 : 0;
-        return status == TCUDB_OK;
-    }
+    case TYPE_NUMERIC: return decimal_number(v, out);
     default: return false;
     }
 }
