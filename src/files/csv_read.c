@@ -279,7 +279,7 @@ static tcudb_status take_block(TableFuncScan *scan, CsvFile *file, uint64_t numb
 
 static tcudb_status record_error(const TableFuncScan *scan, const CsvCursor *c, uint32_t row, Error *err)
 {
-    csv_explain(err, &scan->bound->format, c->file->path, records_line(&c->records, row, c->block.line), NULL,
+    csv_explain(err, &scan->bound->format, c->file->path, records_first_line(&c->records, row, c->block.line), NULL,
                 (Str){0});
     return err == NULL ? TCUDB_ERROR : err->status;
 }
@@ -391,8 +391,8 @@ static tcudb_status make_column(const TableFuncScan *scan, const CsvCursor *c, u
     if (sel != NULL) TRY(hide_rows(sel, n, nrows, arena, &valid, err));
     tcudb_status status = csv_convert_column(column, texts, valid, nrows, arena, out, bad, &bad_row, err);
     if (status == TCUDB_ERROR)
-        csv_explain(err, &b->format, c->file->path, records_line(&c->records, bad_row, c->block.line), column->name,
-                    texts[bad_row]);
+        csv_explain(err, &b->format, c->file->path, records_first_line(&c->records, bad_row, c->block.line),
+                    column->name, texts[bad_row]);
     return status;
 }
 

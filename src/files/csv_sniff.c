@@ -389,6 +389,7 @@ tcudb_status csv_sniff_dialect(CsvSample *s, const CsvOptions *o, CsvFormat *f, 
     }
     f->dialect = best.dialect;
     f->nfields = best.nfields;
+    if (f->nfields == 1 && !o->has_delim) f->dialect.delim = '\0'; /* no valid text holds it */
     TRY(sniff_comment(s, o, f, err));
     return sniff_preamble(s, o, f, err);
 }

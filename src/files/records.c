@@ -75,13 +75,22 @@ Str records_row(const Records *r, uint32_t row)
     return trim_eol(r, field_start(t, row_first(t, row)), t->ends[t->rows[row]]);
 }
 
-uint64_t records_line(const Records *r, uint32_t row, uint64_t block_line)
+static uint64_t line_at(const Records *r, uint32_t offset, uint64_t line)
 {
     char newline = dialect_newline(r->dialect);
-    const char *end = r->text + r->tokens.ends[r->tokens.rows[row]];
-    uint64_t line = block_line;
+    const char *end = r->text + offset;
     for (const char *p = r->text; p < end && (p = memchr(p, newline, (size_t)(end - p))) != NULL; p++) line++;
     return line;
+}
+
+uint64_t records_first_line(const Records *r, uint32_t row, uint64_t block_line)
+{
+    return line_at(r, field_start(&r->tokens, row_first(&r->tokens, row)), block_line);
+}
+
+uint64_t records_line(const Records *r, uint32_t row, uint64_t block_line)
+{
+    return line_at(r, r->tokens.ends[r->tokens.rows[row]], block_line);
 }
 
 /* ---- one field ---------------------------------------------------------------------------- */

@@ -44,7 +44,9 @@ static inline uint32_t field_start(const Tokens *t, uint32_t f)
 
 /* Raw text of row r, without its line end. */
 Str records_row(const Records *records, uint32_t r);
-/* The physical line (from 1) on which row r ends, as COPY counts; block_line is the block's first. */
+/* The physical line (from 1) on which row r begins; block_line is the block's first. */
+uint64_t records_first_line(const Records *records, uint32_t r, uint64_t block_line);
+/* The line on which it ends, as COPY counts. */
 uint64_t records_line(const Records *records, uint32_t r, uint64_t block_line);
 
 /* Field f (an index into tokens->ends) as lenient mode reads it: unquoted, without a line end. */
