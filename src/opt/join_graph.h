@@ -35,6 +35,7 @@ typedef struct GraphCond {
  * put back anywhere where its conditions' columns are. */
 typedef struct GraphOp {
     Plan *join;
+    ColSet needs; /* columns of its left side that its conditions use */
     double share; /* rows out per row in */
 } GraphOp;
 

@@ -11,20 +11,28 @@
 
 #include <assert.h>
 
-/* Every column that the operator's conditions take from its left side (or from outside) is in the plan. */
-static bool covers(const Plan *plan, const Plan *op)
+static tcudb_status find_needs(Opt *opt, GraphOp *op, Error *err)
 {
-    for (uint32_t i = 0; i < op->join.nconds; i++) {
-        for (uint32_t c = 0; c < op->inputs[0]->ncols; c++) {
-            ColId col = op->inputs[0]->cols[c].id;
-            if (expr_has_col(op->join.conds[i], col) && plan_find_col(plan, col) == NULL) return false;
-        }
+    const Plan *join = op->join;
+    for (uint32_t c = 0; c < join->inputs[0]->ncols; c++) {
+        ColId col = join->inputs[0]->cols[c].id;
+        for (uint32_t i = 0; i < join->join.nconds; i++)
+            if (expr_has_col(join->join.conds[i], col)) TRY(colset_add(opt, &op->needs, col, err));
     }
-    return true;
+    return TCUDB_OK;
+}
+
+static bool covers(const Plan *plan, const GraphOp *op)
+{
+    uint32_t found = 0, needed = 0;
+    for (uint32_t i = 0; i < plan->ncols; i++) found += colset_has(&op->needs, plan->cols[i].id);
+    for (uint32_t i = 0; i < op->needs.nwords; i++) needed += popcount64(op->needs.words[i]);
+    assert(found <= needed);
+    return found == needed;
 }
 
 /* The input of an inner join to look at next; -1: neither, or both. */
-static int next_input(const Plan *plan, const Plan *op)
+static int next_input(const Plan *plan, const GraphOp *op)
 {
     if (plan->kind != PLAN_JOIN || plan->join.kind == JOIN_RIGHT || plan->join.kind == JOIN_FULL) return -1;
     bool left = covers(plan->inputs[0], op), right = plan->join.kind == JOIN_INNER && covers(plan->inputs[1], op);
@@ -48,7 +56,7 @@ static uint32_t best_depth(const Plan *root, const GraphOp *op)
             best = cost;
             best_at = depth;
         }
-        int next = next_input(plan, op->join);
+        int next = next_input(plan, op);
         if (next < 0) return best_at;
         above += join_cost(plan);
         plan = plan->inputs[next];
@@ -59,7 +67,7 @@ static tcudb_status insert(Opt *opt, Plan **slot, const GraphOp *op, uint32_t de
 {
     Plan *plan = *slot, *join = op->join;
     if (depth > 0) {
-        int next = next_input(plan, join);
+        int next = next_input(plan, op);
         assert(next >= 0);
         TRY(insert(opt, &plan->inputs[next], op, depth - 1, err));
         plan->rows *= op->share < 1 ? op->share : 1;
@@ -83,7 +91,10 @@ static double op_share(const Opt *opt, Plan *join)
 
 tcudb_status graph_place_ops(Opt *opt, JoinGraph *g, Plan **slot, Error *err)
 {
-    for (uint32_t i = 0; i < g->nops; i++) g->ops[i].share = op_share(opt, g->ops[i].join);
+    for (uint32_t i = 0; i < g->nops; i++) { /* all before any is moved: they are each other's inputs */
+        g->ops[i].share = op_share(opt, g->ops[i].join);
+        TRY(find_needs(opt, &g->ops[i], err));
+    }
     for (uint32_t i = g->nops; i-- > 0;) TRY(insert(opt, slot, &g->ops[i], best_depth(*slot, &g->ops[i]), err));
     return TCUDB_OK;
 }
