@@ -255,6 +255,11 @@ tcudb_status rows_push(Exec *x, PhysNode *node, const Rows *rows, const uint32_t
 tcudb_status rows_push_order(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n,
                              const uint32_t *map, uint32_t nmap, Stage *down, Error *err) MUST_CHECK;
 
+/* Runs the node's first input, keeps it and sorts it: order[i] is the i-th row. Rows beyond `limit` may be in
+ * any order. rows has the input's columns first. */
+tcudb_status exec_sort(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nkeys, uint64_t limit, Rows **rows,
+                       uint32_t **order, Error *err) MUST_CHECK;
+
 /* ---- small helpers (util.c) ------------------------------------------------------------------------- */
 
 /* The dense flat codes of a text vector for a dictionary; rows that are NULL get any code. */

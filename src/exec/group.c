@@ -32,6 +32,7 @@ typedef struct Level {
     const KeySpec *spec;
     uint32_t state_bytes;
     uint32_t state_at, stride;
+    bool in_order;    /* rows must stay in the order of first appearance */
     KeyTable *tables; /* by worker */
     Run **runs;       /* by worker, newest first */
 } Level;
@@ -82,7 +83,9 @@ static tcudb_status distinct_level(Grouping *g, uint32_t a, Error *err)
     TRY(keys_spec(g->x, types, infos, n, true, with_args, err));
     g->distinct[a] = ARENA_NEW(&g->x->arena, Level, err);
     TRY_PTR(g->distinct[a]);
-    return level_init(g->x, g->distinct[a], with_args, 0, err);
+    TRY(level_init(g->x, g->distinct[a], with_args, 0, err));
+    g->distinct[a]->in_order = agg_ordered(&g->aggs[a]);
+    return TCUDB_OK;
 }
 
 static tcudb_status worker_table(Grouping *g, Level *level, Worker *w, KeyTable **out, Error *err)
@@ -308,7 +311,7 @@ static tcudb_status merge_level(Grouping *g, Level *level, KeyTable **out, uint3
     uint64_t rows;
     Merge m = {.g = g, .level = level};
     TRY(collect_runs(g, level, &m, &rows, err));
-    m.whole = rows < PARALLEL_ROWS;
+    m.whole = rows < PARALLEL_ROWS || level->in_order;
     *nparts = m.whole ? 1 : PARTS;
     m.out = ARENA_ARRAY(&g->x->arena, KeyTable, *nparts, err);
     TRY_PTR(m.out);

@@ -103,6 +103,49 @@ static tcudb_status ensure_one_row(Exec *x, Output *o, Error *err)
     return TCUDB_OK;
 }
 
+/* The order in which the aggregates want their rows: their ORDER BY; ascending arguments where DISTINCT meets an
+ * aggregate that depends on order, as PostgreSQL sorts there. */
+static tcudb_status wanted_order(Exec *x, const Plan *plan, const AggSpec *aggs, const SortKey **keys, uint32_t *nkeys,
+                                 Error *err)
+{
+    *nkeys = 0;
+    for (uint32_t a = 0; a < plan->agg.naggs; a++) {
+        const AggCall *call = &plan->agg.aggs[a];
+        SortKey *own = call->order;
+        uint32_t n = call->norder;
+        if (n == 0 && aggs[a].distinct && agg_ordered(&aggs[a])) {
+            n = call->nargs;
+            own = ARENA_ARRAY(&x->arena, SortKey, n, err);
+            TRY_PTR(own);
+            for (uint32_t i = 0; i < n; i++) own[i].expr = call->args[i];
+        }
+        if (n == 0) continue;
+        bool same = *nkeys == 0 || *nkeys == n;
+        for (uint32_t i = 0; i < n && same && *nkeys > 0; i++)
+            same = expr_equal((*keys)[i].expr, own[i].expr) && (*keys)[i].descending == own[i].descending &&
+                   (*keys)[i].nulls_first == own[i].nulls_first;
+        if (!same) return error_unsupported(err, 0, "aggregates with different ORDER BY in one query");
+        *keys = own;
+        *nkeys = n;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status run_input(Exec *x, PhysNode *node, const AggSpec *aggs, Stage *stage, Error *err)
+{
+    const SortKey *keys = NULL;
+    uint32_t nkeys, *order;
+    Rows *rows;
+    TRY(wanted_order(x, node->plan, aggs, &keys, &nkeys, err));
+    if (nkeys == 0) return exec_produce(x, node->inputs[0], stage, err);
+    TRY(exec_sort(x, node, keys, nkeys, UINT64_MAX, &rows, &order, err));
+    stage->from = NULL;
+    TRY(rows_push_order(x, node, rows, order, rows->n, NULL, 0, stage, err));
+    exec_free(x, order);
+    rows_free(rows);
+    return TCUDB_OK;
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     const Plan *plan = node->plan;
@@ -115,7 +158,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(make_keys(x, plan, &in, &spec, &keys, err));
     TRY(make_aggs(x, plan, &in, &aggs, err));
     TRY(grouping_new(x, node, &spec, keys, aggs, plan->agg.naggs, &g, err));
-    TRY(exec_produce(x, node->inputs[0], grouping_stage(g), err));
+    TRY(run_input(x, node, aggs, grouping_stage(g), err));
     Output o = {.node = node, .spec = &spec, .aggs = aggs, .down = down};
     o.stride = grouping_stride(g);
     o.state_at = grouping_state_at(g);

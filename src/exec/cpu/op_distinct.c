@@ -132,10 +132,74 @@ static tcudb_status run_input(RowGroups *r, uint32_t side, Ev *keys, Error *err)
     return exec_produce(r->x, r->node->inputs[side], grouping_stage(r->g), err);
 }
 
+/* DISTINCT ON: the first row of each key, in input order. */
+static tcudb_status first_rows(Exec *x, const Rows *rows, const uint32_t *on, uint32_t non, uint32_t *order,
+                               uint64_t *n, Error *err)
+{
+    Worker *w = &x->workers[0];
+    KeySpec spec;
+    KeyTable seen;
+    Type *types = ARENA_ARRAY(&x->arena, Type, non + 1, err);
+    TRY_PTR(types);
+    for (uint32_t i = 0; i < non; i++) types[i] = rows->cols[on[i]].type;
+    TRY(keys_spec(x, types, NULL, non, true, &spec, err));
+    TRY(keytable_init(x, &spec, 0, NULL, &seen, err));
+    *n = 0;
+    for (uint64_t at = 0; at < rows->n; at += BATCH_ROWS) {
+        uint32_t count = rows->n - at < BATCH_ROWS ? (uint32_t)(rows->n - at) : BATCH_ROWS;
+        TRY(exec_check_cancel(x, err));
+        arena_reset(&w->batch);
+        Vector *cols = ARENA_ARRAY(&w->batch, Vector, non + 1, err);
+        TRY_PTR(cols);
+        for (uint32_t c = 0; c < non; c++) TRY(rows_slice(rows, on[c], at, count, &w->batch, &cols[c], err));
+        uint64_t *keys = arena_alloc_raw(&w->batch, ((size_t)count * spec.words + 1) * sizeof *keys, err);
+        TRY_PTR(keys);
+        uint64_t *hash = arena_alloc_raw(&w->batch, count * sizeof *hash, err);
+        TRY_PTR(hash);
+        TRY(keys_encode(&spec, &w->batch, cols, NULL, count, count, keys, hash, err));
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t ignored;
+            bool found;
+            TRY(keytable_add(&seen, keys + (size_t)i * spec.words, hash[i], &ignored, &found, err));
+            order[*n] = (uint32_t)(at + i);
+            *n += !found;
+        }
+    }
+    keytable_free(&seen);
+    return TCUDB_OK;
+}
+
+static tcudb_status run_distinct_on(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    const Plan *plan = node->plan;
+    Rows *rows;
+    Layout in;
+    int32_t *map;
+    uint64_t n;
+    TRY(layout_of(x, plan->inputs[0], &in, err));
+    TRY(layout_map_all(x, plan, &in, &map, err));
+    TRY(exec_collect(x, node->inputs[0], &rows, err));
+    uint32_t *on = ARENA_ARRAY(&x->arena, uint32_t, plan->distinct.non + 1, err);
+    TRY_PTR(on);
+    for (uint32_t i = 0; i < plan->distinct.non; i++) {
+        int32_t at = layout_find(&in, plan->distinct.on[i]);
+        if (at < 0) return error_set(err, SQLSTATE_INTERNAL_ERROR, "DISTINCT ON names no input column");
+        on[i] = (uint32_t)at;
+    }
+    uint32_t *order = exec_alloc(x, (rows->n + 1) * sizeof *order, err);
+    TRY_PTR(order);
+    TRY(first_rows(x, rows, on, plan->distinct.non, order, &n, err));
+    TRY(rows_push_order(x, node, rows, order, n, (const uint32_t *)map, plan->ncols, down, err));
+    exec_free(x, order);
+    rows_free(rows);
+    return TCUDB_OK;
+}
+
 static tcudb_status run_distinct(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     RowGroups *r;
     Ev *keys;
+    if (node->plan->distinct.non > 0) return run_distinct_on(x, node, down, err);
     TRY(row_groups(x, node, down, 0, &r, &keys, err));
     TRY(run_input(r, 0, keys, err));
     TRY(grouping_finish(r->g, &r->groups, err));
