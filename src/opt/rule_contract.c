@@ -381,6 +381,34 @@ static tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *er
     return weigh_terms(opt, node, side, &half, err);
 }
 
+/* Why the sums are exact, from the columns' bounds; the operator proves it again from the data itself. */
+static tcudb_status note_proof(Opt *opt, Plan *node, Error *err)
+{
+    double worst = 1, rows = (double)plan_max_rows(node->inputs[0]) * (double)plan_max_rows(node->inputs[1]);
+    for (uint32_t side = 0; side < 2; side++) {
+        double largest = 1;
+        for (uint32_t v = 0; v < node->contract.nvalues[side]; v++) {
+            Range range;
+            if (!expr_range(node->inputs[side], node->contract.values[side][v], &range)) return TCUDB_OK;
+            largest = fmax(largest, fmax(fabs((double)range.min), fabs((double)range.max)));
+        }
+        worst *= largest;
+    }
+    uint32_t bits = 1 + (uint32_t)ceil(log2(fmax(2, worst * rows)));
+    const char *format = bits <= 64 ? "64-bit sums" : "128-bit sums";
+    node->note = arena_printf(opt->arena, err,
+                              "Exact: products below 2^%.0f, %s (at most %u bits), 8-bit limbs in chunks of 65536 keys",
+                              ceil(log2(fmax(2, worst))), format, (unsigned)bits);
+    return node->note == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+static tcudb_status note_refusal(Opt *opt, Plan *agg, const char *why, Error *err)
+{
+    if (why[0] == '\0') return TCUDB_OK;
+    agg->note = arena_printf(opt->arena, err, "No contraction: %s", why);
+    return agg->note == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
 static tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err)
 {
     JoinGraph g = {0};
@@ -395,12 +423,13 @@ static tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *j
     }
     TRY(graph_finish(opt, &g, err));
     uint64_t left = g.above.n > 0 ? 0 : choose_split(opt, &g, agg, &s.why);
-    if (left == 0) return TCUDB_OK;
+    if (left == 0) return note_refusal(opt, agg, s.why, err);
     TRY(split_calls(opt, agg, &calls, err));
     Plan *node = NULL;
     bool ok = false;
     TRY(build_contract(&s, &g, agg, left, &calls, &node, &ok, err));
-    if (!ok) return TCUDB_OK;
+    if (!ok) return note_refusal(opt, agg, s.why, err);
+    TRY(note_proof(opt, node, err));
     for (uint32_t side = 0; side < 2; side++) TRY(contract_half(opt, node, side, err));
     *slot = node;
     opt->changed = true;

@@ -91,6 +91,18 @@ done:
     return status;
 }
 
+static tcudb_status contract_details(const Printer *p, const Plan *plan, DetailFn fn, Error *err)
+{
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
+        TRY(fn(p, i < plan->contract.nleft ? "Left Group" : "Right Group", &plan->contract.groups[i].expr, 1, "", err));
+    for (uint32_t k = 0; k < plan->contract.nkeys; k++) {
+        Expr *pair[2] = {plan->contract.keys[0][k], plan->contract.keys[1][k]};
+        TRY(fn(p, "Summed Key", pair, 2, " = ", err));
+    }
+    TRY(fn(p, "Left Values", plan->contract.values[0], plan->contract.nvalues[0], ", ", err));
+    return fn(p, "Right Values", plan->contract.values[1], plan->contract.nvalues[1], ", ", err);
+}
+
 static tcudb_status details(const Printer *p, const Plan *plan, DetailFn fn, Error *err)
 {
     switch (plan->kind) {
@@ -101,6 +113,7 @@ static tcudb_status details(const Printer *p, const Plan *plan, DetailFn fn, Err
         for (uint32_t i = 0; i < plan->agg.ngroups; i++)
             TRY(fn(p, "Group Key", &plan->agg.groups[i].expr, 1, ", ", err));
         return TCUDB_OK;
+    case PLAN_CONTRACT: return contract_details(p, plan, fn, err);
     case PLAN_SORT:
         for (uint32_t i = 0; i < plan->sort.nkeys; i++)
             TRY(fn(p, plan->sort.keys[i].descending ? "Sort Key (descending)" : "Sort Key", &plan->sort.keys[i].expr, 1,
@@ -158,6 +171,10 @@ static tcudb_status print_text(Printer *p, const PhysNode *node, Error *err)
     TRY(buf_char(p->buf, '\n', err));
     p->depth += p->depth == 0 ? 1 : 3;
     TRY(details(p, node->plan, detail_text, err));
+    if (node->plan->note != NULL) {
+        TRY(indent(p, 1, err));
+        TRY(buf_printf(p->buf, err, "%s\n", node->plan->note));
+    }
     if (p->analyze && node->note[0] != '\0') {
         TRY(indent(p, 1, err));
         TRY(buf_printf(p->buf, err, "How: %s\n", node->note));
@@ -204,6 +221,12 @@ static tcudb_status print_json(Printer *p, const PhysNode *node, Error *err)
     if (node->plan->rows >= 0) TRY(buf_printf(p->buf, err, ", \"Rows\": %.0f", node->plan->rows));
     if (p->analyze) TRY(actual_json(p, node, err));
     TRY(details(p, node->plan, detail_json, err));
+    if (node->plan->note != NULL) {
+        TRY(buf_text(p->buf, ",\n", err));
+        TRY(indent(p, 1, err));
+        TRY(buf_text(p->buf, "\"Note\": ", err));
+        TRY(json_string(p->buf, str_of(node->plan->note), err));
+    }
     if (node->ninputs > 0) {
         TRY(buf_text(p->buf, ",\n", err));
         TRY(indent(p, 1, err));

@@ -111,8 +111,9 @@ struct Plan {
     Plan **inputs;
     uint32_t ncols; /* output */
     PlanCol *cols;
-    double rows; /* estimate; < 0: none yet */
-    double cost; /* estimate in seconds of one core; < 0: none yet */
+    double rows;      /* estimate; < 0: none yet */
+    double cost;      /* estimate in seconds of one core; < 0: none yet */
+    const char *note; /* what a rule wants EXPLAIN to say of the node; NULL: nothing */
     union {
         struct { /* SCAN: live rows of a table */
             const Table *table;
