@@ -3,7 +3,8 @@
  *
  * Equality with a constant: one of the column's distinct values, if it is within the bounds. Ranges:
  * interpolated between exact bounds, both ends of an interval on one column taken together. AND: product,
- * OR: complement of the product of complements, NOT: what is left of the rows that are not NULL.
+ * OR: complement of the product of complements, NOT: what is left of the rows that are not NULL. Conditions
+ * on one text column are tried on its dictionary (card_dict.c).
  * Where nothing is known, the textbook guesses (System R): 1/10 for equality, 1/3 for a range, 1/4 for
  * LIKE. These decide only the order of joins, never a result.
  */
@@ -135,6 +136,9 @@ static double func_share(const Opt *opt, const Expr *e)
 double card_selectivity(const Opt *opt, const Expr *e)
 {
     double share = 1;
+    if ((e->kind == EXPR_FUNC || e->kind == EXPR_IN || e->kind == EXPR_OR) && card_dict_share(opt, e, &share))
+        return clamp(share);
+    share = 1;
     switch (e->kind) {
     case EXPR_CONST: return !e->value.null && e->value.b ? 1 : MIN_SHARE;
     case EXPR_AND: return card_selectivity_all(opt, e->args, e->nargs);

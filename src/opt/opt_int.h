@@ -32,6 +32,7 @@ typedef struct Opt {
     Plan *statement;    /* the statement's root; a rule may be working on a CTE's */
     ColFact *facts;     /* by ColId; card_columns.c */
     uint32_t nfacts;
+    struct ShareCache *shares; /* card_dict.c */
 } Opt;
 
 typedef tcudb_status (*OptRule)(Opt *opt, Plan **root, Error *err);
@@ -156,6 +157,8 @@ double card_distinct(const Opt *opt, const Expr *e, double rows);
 /* Share of rows for which the condition(s) are true: 0..1. */
 double card_selectivity(const Opt *opt, const Expr *e);
 double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n);
+/* Of a condition on one text column of a table, from its dictionary; false: not that. */
+bool card_dict_share(const Opt *opt, const Expr *e, double *share);
 /* Of an equality between two relations: 1 / the larger number of distinct values. */
 double card_equality(const Opt *opt, const Expr *a, const Expr *b);
 /* Sets rows of every node below that has none (all: of every node). */
