@@ -159,9 +159,11 @@ static const Expr *range_column(const Opt *opt, const Expr *e, bool *upper)
     bool range = compare == CMP_LT || compare == CMP_LE || compare == CMP_GT || compare == CMP_GE;
     if (!range || e->args[1]->kind != EXPR_CONST) return NULL;
     const Expr *column = column_of(e->args[0]);
-    if (column == NULL || !card_fact(opt, column->col)->has_range) return NULL;
+    if (column == NULL) return NULL;
+    const ColFact *fact = card_fact(opt, column->col);
+    bool numbers = fact->has_range && isfinite(card_number(&e->args[1]->value));
     *upper = compare == CMP_LT || compare == CMP_LE;
-    return isfinite(card_number(&e->args[1]->value)) ? column : NULL;
+    return numbers || (fact->table != NULL && type_is_text(column->type)) ? column : NULL;
 }
 
 /* A later condition that closes the interval that conds[i] opens; its share is taken together with it. */

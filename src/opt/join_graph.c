@@ -62,11 +62,24 @@ static bool op_is_used(const JoinGraph *g, const Plan *op)
     return false;
 }
 
+/* Now, since ordering a leaf may change what the operator's input puts out. */
+static tcudb_status find_needs(Opt *opt, GraphOp *op, Error *err)
+{
+    const Plan *join = op->join;
+    for (uint32_t c = 0; c < join->inputs[0]->ncols; c++) {
+        ColId col = join->inputs[0]->cols[c].id;
+        for (uint32_t i = 0; i < join->join.nconds; i++)
+            if (expr_has_col(join->join.conds[i], col)) TRY(colset_add(opt, &op->needs, col, err));
+    }
+    return TCUDB_OK;
+}
+
 /* room: how many leaves may still be taken apart. */
 static tcudb_status take_apart(Opt *opt, JoinGraph *g, Plan *plan, uint32_t room, Error *err)
 {
     if (is_op(plan) && graph_is_region(plan) && room >= 2 && !op_is_used(g, plan)) {
-        g->ops[g->nops++].join = plan;
+        g->ops[g->nops].join = plan;
+        TRY(find_needs(opt, &g->ops[g->nops++], err));
         return take_apart(opt, g, plan->inputs[0], room, err);
     }
     bool inner = is_inner(plan);

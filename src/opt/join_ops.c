@@ -11,17 +11,6 @@
 
 #include <assert.h>
 
-static tcudb_status find_needs(Opt *opt, GraphOp *op, Error *err)
-{
-    const Plan *join = op->join;
-    for (uint32_t c = 0; c < join->inputs[0]->ncols; c++) {
-        ColId col = join->inputs[0]->cols[c].id;
-        for (uint32_t i = 0; i < join->join.nconds; i++)
-            if (expr_has_col(join->join.conds[i], col)) TRY(colset_add(opt, &op->needs, col, err));
-    }
-    return TCUDB_OK;
-}
-
 static bool covers(const Plan *plan, const GraphOp *op)
 {
     uint32_t found = 0, needed = 0;
@@ -91,10 +80,8 @@ static double op_share(const Opt *opt, Plan *join)
 
 tcudb_status graph_place_ops(Opt *opt, JoinGraph *g, Plan **slot, Error *err)
 {
-    for (uint32_t i = 0; i < g->nops; i++) { /* all before any is moved: they are each other's inputs */
-        g->ops[i].share = op_share(opt, g->ops[i].join);
-        TRY(find_needs(opt, &g->ops[i], err));
-    }
+    /* All before any is moved: they are each other's inputs. */
+    for (uint32_t i = 0; i < g->nops; i++) g->ops[i].share = op_share(opt, g->ops[i].join);
     for (uint32_t i = g->nops; i-- > 0;) TRY(insert(opt, slot, &g->ops[i], best_depth(*slot, &g->ops[i]), err));
     return TCUDB_OK;
 }
