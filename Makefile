@@ -38,6 +38,9 @@ tsan: deps-test ## the tests under ThreadSanitizer
 fuzz: deps-test ## the fuzz targets, SECONDS each (default 60)
 	@test/fuzz/run $(or $(SECONDS_EACH),60)
 
+crash: deps-test all ## 2,000 times kill -9 at a random moment, and look what is left
+	@$(BUILD)/test/crash 2000 $(or $(SEED),1)
+
 format: ## clang-format every source in place
 	@git ls-files '*.c' '*.h' | xargs clang-format-14 -i
 

@@ -10,6 +10,7 @@
 #include "store/disk.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -439,6 +440,28 @@ static tcudb_status sync_parent(Db *db, Error *err)
     return file_sync_dir(path, err);
 }
 
+/* Whether there is nothing but what a creation that failed may have left: no other people's files, and no data without
+ * their manifest. */
+static tcudb_status check_empty(Db *db, Error *err)
+{
+    char path[PATH_TEXT];
+    struct stat st;
+    TRY(file_path(path, db->path, "log", 1, err));
+    bool lost = stat(path, &st) == 0 && st.st_size > LOG_HEADER, others = false;
+    DIR *dir = opendir(db->path);
+    if (dir == NULL) return error_system(err, errno, "open", db->path);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        const char *name = e->d_name;
+        lost |= strncmp(name, "part-", 5) == 0 || strncmp(name, "dict-", 5) == 0;
+        others |= name[0] != '.' && strcmp(name, "lock") != 0 && strcmp(name, "log-1") != 0 &&
+                  strcmp(name, "manifest.tmp") != 0;
+    }
+    closedir(dir);
+    if (lost) return error_set(err, SQLSTATE_DATA_CORRUPTED, "database \"%s\" has no manifest", db->path);
+    if (!others) return TCUDB_OK;
+    return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a database and not empty", db->path);
+}
+
 /* An empty database of generation 1, unless another process has just made it. */
 static tcudb_status initialise(Db *db, Error *err)
 {
@@ -449,6 +472,7 @@ static tcudb_status initialise(Db *db, Error *err)
     TRY(wait_for_lock(db, (uint64_t)atomic_load(&db->lock_timeout_ms) * 1000, err));
     TRY_GOTO(manifest_generation(db, &generation, err));
     if (generation != 0) goto done;
+    TRY_GOTO(check_empty(db, err));
     TRY_GOTO(root_new(&db->mem, &root, err));
     TRY_GOTO(log_create(db, 1, &log_fd, err));
     TRY_GOTO(manifest_write(db, root, 1, err));
@@ -462,7 +486,6 @@ done:
     return status;
 }
 
-/* Whether there is nothing but what a creation that failed may have left. */
 static tcudb_status check_manifest(Db *db, bool create, Error *err)
 {
     uint64_t generation;
@@ -492,11 +515,10 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
     pthread_mutex_init(&disk->sync, NULL);
     db->disk = disk;
     TRY(make_directory(db, options->create, err));
-    uint64_t generation;
-    if (!options->create || db->read_only) { /* do not leave a lock file in what is no database */
-        TRY(manifest_generation(db, &generation, err));
-        if (generation == 0) return no_database(db, err);
-    }
+    uint64_t generation; /* do not leave a lock file in what is no database */
+    TRY(manifest_generation(db, &generation, err));
+    if (generation == 0) TRY(check_empty(db, err));
+    if (generation == 0 && (!options->create || db->read_only)) return no_database(db, err);
     TRY(lock_open(db, err));
     TRY(check_manifest(db, options->create, err));
     pthread_mutex_lock(&disk->sync);

@@ -301,6 +301,15 @@ static void wrong_places_are_refused(void **state)
     assert_string_equal(err.sqlstate, "58P01");
     assert_int_equal(count_files("lock"), 0);
     options = (DbOptions){.create = true};
+    char other[128];
+    snprintf(other, sizeof other, "%s/letter.txt", dir);
+    fclose(fopen(other, "w"));
+    assert_int_equal(db_open(dir, &options, &db, &err), TCUDB_ERROR);
+    assert_string_equal(err.sqlstate, "42809");
+    assert_int_equal(count_files("lock"), 0);
+    assert_int_equal(unlink(other), 0);
+    OK(db_open(dir, &options, &db, &err));
+    db_close(db);
     assert_int_equal(db_open("/dev/null", &options, &db, &err), TCUDB_ERROR);
     assert_string_equal(err.sqlstate, "42809");
 }

@@ -16,3 +16,8 @@ target_link_libraries(tcudb_slt PRIVATE tcudb_shared z crypto)
 add_library(fail_nth SHARED test/fault/fail_nth.c)
 target_link_libraries(fail_nth PRIVATE dl)
 set_target_properties(fail_nth PROPERTIES C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+
+# kill -9 at random moments: test/crash/crash_test.sh runs 50 cycles, `make crash` 2,000.
+add_executable(crash test/crash/crash.c)
+target_link_libraries(crash PRIVATE engine_static)
+set_target_properties(crash PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)

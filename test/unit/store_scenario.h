@@ -1,0 +1,180 @@
+/* store_scenario.h: a fixed sequence of transactions whose result is known after each, for the crash, fault and damage
+ * tests. Step k takes the database from state k to state k + 1. */
+#ifndef TEST_STORE_SCENARIO_H
+#define TEST_STORE_SCENARIO_H
+
+#include "unit/store_model.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SC_COLS = 3, SC_STEPS = 11 };
+
+/* What the tables hold after so many steps. u: -1: no such table. deleted: the first so many rows of t. */
+typedef struct ScState {
+    int64_t t, u;
+    uint32_t deleted;
+} ScState;
+
+static const ScState sc_states[SC_STEPS + 1] = {
+    {-1, -1, 0},      {0, -1, 0},    {10, -1, 0},   {11, -1, 0},    {11, 70000, 0},  {5011, 70000, 0},
+    {5011, 70000, 7}, {5011, -1, 7}, {5012, -1, 7}, {75012, -1, 7}, {75012, -1, 20}, {75013, -1, 20},
+};
+
+static const Model sc_models[SC_COLS] = {
+    {{.id = TYPE_INT4}, SHAPE_NARROW, NULLS_SOME, 11},
+    {{.id = TYPE_TEXT}, SHAPE_WIDE, NULLS_SOME, 12},
+    {{.id = TYPE_INT8}, SHAPE_ASCENDING, NULLS_NONE, 13},
+};
+
+static inline tcudb_status sc_create(Txn *txn, const char *name, Error *e)
+{
+    ColumnDef cols[SC_COLS] = {{.name = STR_LIT("a"), .type = sc_models[0].type},
+                               {.name = STR_LIT("b"), .type = sc_models[1].type},
+                               {.name = STR_LIT("c"), .type = sc_models[2].type}};
+    TableDef def = {.name = str_of(name), .ncols = SC_COLS, .cols = cols};
+    return txn_create_table(txn, &def, e);
+}
+
+/* Rows are made outside the engine's eyes (Arena without budget: the fault injector is off meanwhile). */
+static bool sc_faults; /* the test's injector looks at this */
+
+static inline tcudb_status sc_append(Txn *txn, const char *name, uint64_t from, uint64_t to, Error *e)
+{
+    tcudb_status status = TCUDB_OK;
+    while (from < to && status == TCUDB_OK) {
+        uint32_t n = to - from < BATCH_ROWS ? (uint32_t)(to - from) : BATCH_ROWS;
+        Arena arena;
+        Batch batch;
+        bool faults = sc_faults;
+        sc_faults = false;
+        arena_init(&arena, NULL);
+        make_batch(&arena, sc_models, SC_COLS, from, n, &batch);
+        sc_faults = faults;
+        status = txn_append(txn, str_of(name), &batch, e);
+        sc_faults = false;
+        arena_free(&arena);
+        sc_faults = faults;
+        from += n;
+    }
+    return status;
+}
+
+static inline tcudb_status sc_delete(Txn *txn, uint32_t from, uint32_t to, Error *e)
+{
+    uint64_t ids[64];
+    for (uint32_t i = from; i < to; i++) ids[i - from] = i; /* the first segment's or the tail's */
+    return txn_delete(txn, STR_LIT("t"), ids, to - from, e);
+}
+
+static inline tcudb_status sc_change(Txn *txn, uint32_t step, Error *e)
+{
+    switch (step) {
+    case 0: return sc_create(txn, "t", e);
+    case 1: return sc_append(txn, "t", 0, 10, e);
+    case 2: return sc_append(txn, "t", 10, 11, e);
+    case 3:
+        TRY(sc_create(txn, "u", e));
+        return sc_append(txn, "u", 0, 70000, e); /* a part file, dictionary values in a file */
+    case 4: return sc_append(txn, "t", 11, 5011, e);
+    case 5: return sc_delete(txn, 0, 7, e);
+    case 6: return txn_drop_table(txn, STR_LIT("u"), e); /* maintenance folds after this */
+    case 7: return sc_append(txn, "t", 5011, 5012, e);
+    case 8: return sc_append(txn, "t", 5012, 75012, e);
+    case 9: return sc_delete(txn, 7, 20, e);
+    default: return sc_append(txn, "t", 75012, 75013, e);
+    }
+}
+
+static inline tcudb_status sc_step(Db *db, uint32_t step, Error *e)
+{
+    Txn *txn;
+    TRY(txn_begin(db, &txn, e));
+    tcudb_status status = txn_lock(txn, e);
+    if (status == TCUDB_OK) status = sc_change(txn, step, e);
+    if (status == TCUDB_OK) return txn_commit(txn, e);
+    txn_rollback(txn);
+    return status;
+}
+
+/* ---- reading it back ---------------------------------------------------------------------------- */
+
+static inline bool sc_column_right(const Table *t, uint32_t s, uint32_t c, uint32_t row, uint32_t n, uint64_t at,
+                                   Arena *arena, tcudb_status *status, Error *e)
+{
+    Vector v;
+    *status = segment_read(t, s, c, row, n, NULL, 0, arena, &v, e);
+    if (*status != TCUDB_OK) return true;
+    for (uint32_t i = 0; i < n; i++) {
+        Value want = model_value(&sc_models[c], at + i), got = vec_value(&v, i);
+        if (!same_value(type_phys(sc_models[c].type), &want, &got)) return false;
+    }
+    return true;
+}
+
+/* *right: the table holds the model's first rows. An error is returned. */
+static inline tcudb_status sc_check_table(Txn *txn, const char *name, int64_t rows, uint32_t deleted, bool *right,
+                                          Error *e)
+{
+    const Table *t = txn_table(txn, str_of(name));
+    *right = (t == NULL) == (rows < 0);
+    if (t == NULL || !*right) return TCUDB_OK;
+    *right = table_rows(t) == (uint64_t)rows - deleted && table_def(t)->ncols == SC_COLS;
+    Arena arena;
+    arena_init(&arena, NULL);
+    tcudb_status status = TCUDB_OK;
+    uint64_t at = 0;
+    for (uint32_t s = 0; s < table_segments(t) && *right && status == TCUDB_OK; s++) {
+        uint32_t n = segment_rows(t, s);
+        const uint64_t *gone = segment_deleted(t, s);
+        for (uint32_t i = 0; i < n; i++)
+            if ((at + i < deleted) != (gone != NULL && bit_get(gone, i))) *right = false;
+        for (uint32_t row = 0; row < n && *right && status == TCUDB_OK; row += BATCH_ROWS) {
+            uint32_t m = n - row < BATCH_ROWS ? n - row : BATCH_ROWS;
+            for (uint32_t c = 0; c < SC_COLS && *right && status == TCUDB_OK; c++)
+                *right = sc_column_right(t, s, c, row, m, at + row, &arena, &status, e);
+            arena_reset(&arena);
+        }
+        at += n;
+    }
+    if (status == TCUDB_OK && at != (uint64_t)rows) *right = false;
+    arena_free(&arena);
+    return status;
+}
+
+/* Which state the database is in; -1: none of them. An error is returned. */
+static inline tcudb_status sc_find_state(Db *db, uint32_t from, uint32_t to, int *state, Error *e)
+{
+    Txn *txn;
+    *state = -1;
+    TRY(txn_begin(db, &txn, e));
+    tcudb_status status = TCUDB_OK;
+    for (uint32_t k = from; k <= to && *state < 0 && status == TCUDB_OK; k++) {
+        bool t = false, u = false;
+        status = sc_check_table(txn, "t", sc_states[k].t, sc_states[k].deleted, &t, e);
+        if (status == TCUDB_OK && t) status = sc_check_table(txn, "u", sc_states[k].u, 0, &u, e);
+        if (t && u) *state = (int)k;
+    }
+    txn_rollback(txn);
+    return status;
+}
+
+/* ---- directories ---------------------------------------------------------------------------------- */
+
+static inline void sc_system(const char *format, const char *a, const char *b)
+{
+    char command[512];
+    snprintf(command, sizeof command, format, a, b);
+    if (system(command) != 0) fail_msg("%s", command);
+}
+
+static inline void sc_open_all(const char *path, bool read_only, Db **db, Error *e, tcudb_status *status)
+{
+    DbOptions options = {.create = !read_only, .read_only = read_only, .lock_timeout_ms = 0};
+    *db = NULL;
+    *status = db_open(path, &options, db, e);
+}
+
+#endif
