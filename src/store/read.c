@@ -111,7 +111,7 @@ typedef struct Read {
     uint32_t nsel;
 } Read;
 
-enum { GATHER_FACTOR = 8 }; /* below one row in so many, values are fetched one by one */
+enum { GATHER_FACTOR = 20 }; /* below one row in so many, values are fetched one by one */
 
 static tcudb_status decode_blocks(const Read *r, uint64_t base, uint32_t width, uint8_t *out, Error *err)
 {

@@ -49,4 +49,9 @@ tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err) MUST_CHECK;
 uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
 tcudb_status scan_semi(ScanBatch *b, const ScanPred *pred, uint32_t *n, Error *err) MUST_CHECK;
 
+/* scan_simd.c: rows (of sel, or 0..n-1) whose value passes; out has room for n + 16 and may be sel. */
+bool scan_simd_ready(void);
+uint32_t scan_range_512(const int32_t *data, const uint16_t *sel, uint32_t n, int32_t lo, int32_t hi, uint16_t *out);
+uint32_t scan_bits_512(const int32_t *data, const uint16_t *sel, uint32_t n, const SemiBits *bits, uint16_t *out);
+
 #endif

@@ -306,6 +306,8 @@ uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, u
         int64_t x = vec_int(v, 0);
         return all_or_none(batch, !vec_is_null(v, 0) && x >= lo && x <= hi, out);
     }
+    if (v->phys == PHYS_I32 && scan_simd_ready())
+        return drop_nulls(v, out, scan_range_512(v->data, batch->sel, n, (int32_t)lo, (int32_t)hi, out));
     switch (v->phys) {
     case PHYS_BOOL: RANGE(uint8_t, uint8_t); break;
     case PHYS_I16: RANGE(int16_t, uint16_t); break;
@@ -331,6 +333,8 @@ uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, u
 static uint32_t semi_ints(const SemiBits *bits, const Vector *v, const uint16_t *sel, uint32_t n, uint16_t *out)
 {
     uint32_t k = 0;
+    bool narrow = bits->bits <= INT32_MAX && bits->min >= INT32_MIN && bits->min <= INT32_MAX;
+    if (v->phys == PHYS_I32 && narrow && scan_simd_ready()) return scan_bits_512(v->data, sel, n, bits, out);
     switch (v->phys) {
     case PHYS_BOOL: SEMI(uint8_t, uint8_t); break;
     case PHYS_I16: SEMI(int16_t, uint16_t); break;
