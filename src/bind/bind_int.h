@@ -111,8 +111,12 @@ struct Block {
     AggCall *aggs;
     int *agg_positions;
     uint32_t naggs, aggs_cap;
-    bool in_agg;
-    bool saw_local, saw_outer; /* columns met since last cleared: tells an aggregate's level */
+    bool in_agg;       /* inside an aggregate's arguments */
+    Block *agg_owner;  /* the innermost query whose columns they use so far */
+    Block *agg_nested; /* whose an aggregate inside them is, and where it stands */
+    int agg_nested_position;
+    bool saw_outer;     /* an outer query's column was met since this was last cleared */
+    bool has_work_scan; /* the recursive term of WITH RECURSIVE itself */
 };
 
 /* Output of a query: the plan's columns are the result columns. */
@@ -191,6 +195,8 @@ tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQ
                         Error *err) MUST_CHECK;
 tcudb_status bind_setop_node(Binder *b, SetKind kind, bool all, Plan *left, Plan *right, Plan **out,
                              Error *err) MUST_CHECK;
+/* Where a query's i-th column stands in the text: for messages about types. */
+int bind_setop_position(const Binder *b, const PgQuery__SelectStmt *stmt, uint32_t i);
 tcudb_status bind_values_union(Binder *b, Plan *values, const ApplyList *lists, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_values(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
                          Plan **out, Error *err) MUST_CHECK;

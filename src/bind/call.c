@@ -3,8 +3,8 @@
  *
  * A name is an aggregate if type/ says so. An aggregate's arguments are bound over the ungrouped input (its
  * subqueries go below the aggregation) and the call becomes a column of the AGGREGATE node; equal calls share one.
- * PostgreSQL assigns an aggregate to the innermost query whose columns it uses: one that uses an outer query's
- * columns only is refused by name.
+ * An aggregate belongs to the innermost query whose columns it uses: sum(outer.x) in a subquery's WHERE is computed
+ * by the outer query and is an outer reference here.
  *
  * A function that does not exist but has the name of a type and one argument is a cast: date('2001-01-01').
  */
@@ -78,7 +78,7 @@ static tcudb_status add_aggregate(Binder *b, Block *block, const AggCall *call, 
 
 static tcudb_status check_place(const Block *block, int position, Error *err)
 {
-    if (block->in_agg) {
+    if (block->in_agg && block->place != PLACE_FILTER) {
         return error_at(err, SQLSTATE_GROUPING_ERROR, position, "aggregate function calls cannot be nested");
     }
     if (block->place >= PLACE_WHERE) {
@@ -147,35 +147,67 @@ static tcudb_status aggregate_call(Binder *b, Block *block, const PgQuery__FuncC
     return aggregate_order(b, block, call, args, out, err);
 }
 
+static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
+{
+    TRY(aggregate_call(b, block, call, out, err));
+    if (call->agg_filter == NULL) return TCUDB_OK;
+    block->place = PLACE_FILTER;
+    return bind_bool(b, block, call->agg_filter, "FILTER", &out->filter, err);
+}
+
+/* Checks the place and makes the call a column of the aggregation of the query it belongs to. */
+static tcudb_status settle(Binder *b, Block *block, Block *owner, const AggCall *bound, ApplyList *subqueries,
+                           int position, Expr **out, Error *err)
+{
+    TRY(check_place(owner, position, err));
+    if (owner->has_work_scan) {
+        return error_at(err, SQLSTATE_INVALID_RECURSION, position,
+                        "aggregate functions are not allowed in a recursive query's recursive term");
+    }
+    if (owner != block && subqueries->first != NULL) {
+        return error_unsupported(err, position, "a subquery in an aggregate over an outer query's columns");
+    }
+    for (ApplySpec *spec = subqueries->first, *next; spec != NULL; spec = next) {
+        next = spec->next;
+        bind_apply_append(&owner->pre, spec);
+    }
+    const AggCall *shared;
+    TRY(add_aggregate(b, owner, bound, &shared, err));
+    *out = expr_col(b->arena, shared->col.id, shared->col.type, position, err);
+    TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
 tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
 {
     int position = bind_position(b, call->location);
-    TRY(check_place(block, position, err));
     TRY(refuse_forms(call, bind_func_name(call), position, err));
-    bool local_before = block->saw_local, outer_before = block->saw_outer;
-    ApplyList *applies_before = block->applies;
+    bool in_agg_before = block->in_agg;
+    Block *owner_before = block->agg_owner;
+    ApplyList *applies_before = block->applies, subqueries = {0};
     Place place_before = block->place;
-    block->saw_local = block->saw_outer = false;
-    block->in_agg = true;
-    block->applies = &block->pre;
     AggCall bound = {0};
-    TRY(aggregate_call(b, block, call, &bound, err));
-    if (call->agg_filter != NULL) {
-        block->place = PLACE_FILTER;
-        TRY(bind_bool(b, block, call->agg_filter, "FILTER", &bound.filter, err));
-    }
-    if (block->saw_outer && !block->saw_local) {
-        return error_unsupported(err, position, "an aggregate over an outer query's columns");
-    }
-    block->place = place_before;
+    block->in_agg = true;
+    block->agg_owner = NULL;
+    block->applies = &subqueries;
+    tcudb_status status = bind_parts(b, block, call, &bound, err);
+    Block *owner = block->agg_owner == NULL ? block : block->agg_owner;
+    bool nested = block->agg_nested == owner;
+    block->agg_nested = NULL;
+    block->in_agg = in_agg_before;
+    block->agg_owner = owner_before;
     block->applies = applies_before;
-    block->in_agg = false;
-    block->saw_local = block->saw_local || local_before;
-    block->saw_outer = block->saw_outer || outer_before;
-    const AggCall *shared;
-    TRY(add_aggregate(b, block, &bound, &shared, err));
-    *out = expr_col(b->arena, shared->col.id, shared->col.type, position, err);
-    TRY_PTR(*out);
+    block->place = place_before;
+    TRY(status);
+    if (nested) {
+        return error_at(err, SQLSTATE_GROUPING_ERROR, block->agg_nested_position,
+                        "aggregate function calls cannot be nested");
+    }
+    TRY(settle(b, block, owner, &bound, &subqueries, position, out, err));
+    if (!block->in_agg) return TCUDB_OK;
+    block->agg_nested = owner; /* an outer query's aggregate inside this query's one */
+    block->agg_nested_position = position;
+    if (block->agg_owner == NULL) block->agg_owner = owner;
     return TCUDB_OK;
 }
 
@@ -191,6 +223,23 @@ static tcudb_status plain_only(const PgQuery__FuncCall *call, const char *name, 
     if (what == NULL) return TCUDB_OK;
     return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "%s specified, but %s is not an aggregate function",
                     what, name);
+}
+
+/* Aggregates of PostgreSQL that are not here: refused by name rather than called unknown. */
+static bool foreign_aggregate(const char *name)
+{
+    static const char *const names[] = {
+        "array_agg",       "bit_and",         "bit_or",           "bit_xor",    "corr",
+        "covar_pop",       "covar_samp",      "cume_dist",        "dense_rank", "json_agg",
+        "json_object_agg", "jsonb_agg",       "jsonb_object_agg", "mode",       "percent_rank",
+        "percentile_cont", "percentile_disc", "range_agg",        "rank",       "regr_avgx",
+        "regr_avgy",       "regr_count",      "regr_intercept",   "regr_r2",    "regr_slope",
+        "regr_sxx",        "regr_sxy",        "regr_syy",         "xmlagg",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i], name) == 0) return true;
+    }
+    return false;
 }
 
 /* date('2001-01-01'): *out NULL if there is no such type. */
@@ -224,7 +273,7 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
         if (!NODE_IS(call->args[i], NAMED_ARG_EXPR)) continue;
         return error_unsupported(err, bind_node_position(b, call->args[i]), "a named argument of %s", name);
     }
-    TRY(plain_only(call, name, position, err));
+    if (foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
     bool rows = b->env->find_table_func != NULL && b->env->find_table_func(str_of(name)) != NULL;
     return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
 }
@@ -242,5 +291,6 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     TRY(refuse_call(b, call, name, position, err));
     Expr **args;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
-    return named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err);
+    TRY(named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err));
+    return plain_only(call, name, position, err);
 }

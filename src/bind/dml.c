@@ -202,7 +202,8 @@ static tcudb_status insert_values(Binder *b, const Insert *insert, const PgQuery
 static int target_position(const Binder *b, const PgQuery__SelectStmt *select, uint32_t i)
 {
     while (select->larg != NULL) select = select->larg;
-    return i < select->n_target_list ? bind_node_position(b, select->target_list[i]) : 0;
+    size_t n = select->n_target_list; /* a star stands for several columns */
+    return n == 0 ? 0 : bind_node_position(b, select->target_list[i < n ? i : n - 1]);
 }
 
 /* Untyped literals of the select list become constants of the column's type. */
@@ -306,6 +307,7 @@ static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__Range
     TRY(bind_table_scan(b, table, &change->rowid, &change->plan, err));
     change->first = change->plan->cols[0].id;
     TRY(bind_scope_item_of_plan(b, str_of(range->relname), change->plan, change->def->ncols, &item, err));
+    item->table = item->name;
     TRY(bind_alias(b, item, range->alias, err));
     TRY(bind_scope_add(b, &change->block, item, err));
     change->many = nfrom > 0;
@@ -365,6 +367,32 @@ tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt,
     return finish_change(b, PLAN_DELETE, change.def->name, change.plan, &stmt->plan, err);
 }
 
+/* SET (a, b) = (SELECT x, y ...): for each column a scalar subquery that puts out that one. */
+static tcudb_status set_from_query(Binder *b, Block *block, const PgQuery__MultiAssignRef *multi, const ColumnDef *col,
+                                   Expr **out, Error *err)
+{
+    const PgQuery__SubLink *link = multi->source->sub_link;
+    ApplySpec *spec = ARENA_NEW(b->arena, ApplySpec, err);
+    TRY_PTR(spec);
+    spec->position = bind_node_position(b, multi->source);
+    spec->kind = APPLY_SCALAR;
+    if (!NODE_IS(link->subselect, SELECT_STMT)) return error_unsupported(err, spec->position, "this kind of subquery");
+    TRY(bind_select(b, block, NULL, link->subselect->select_stmt, false, &spec->right, err));
+    if ((int)spec->right->ncols != multi->ncolumns) {
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, spec->position,
+                        "number of columns does not match number of values");
+    }
+    const PlanCol *one = &spec->right->cols[multi->colno - 1];
+    NamedExpr named = {bind_new_col(b, one->type, one->name), expr_col(b->arena, one->id, one->type, 0, err)};
+    TRY_PTR(named.expr);
+    TRY(bind_plan_project(b, spec->right, &named, 1, &spec->right, err));
+    spec->result = bind_new_col(b, named.col.type, "?column?");
+    bind_apply_append(block->applies, spec);
+    Expr *e = expr_col(b->arena, spec->result.id, spec->result.type, spec->position, err);
+    TRY_PTR(e);
+    return assign(b, e, col, out, err);
+}
+
 /* The value of SET col = value; of SET (a, b) = (x, y) the element for this column. */
 static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget *target, const ColumnDef *col,
                               Expr **out, Error *err)
@@ -373,8 +401,11 @@ static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget 
     if (NODE_IS(value, MULTI_ASSIGN_REF)) {
         const PgQuery__MultiAssignRef *multi = value->multi_assign_ref;
         int position = bind_node_position(b, multi->source);
-        if (!NODE_IS(multi->source, ROW_EXPR))
-            return error_unsupported(err, position, "UPDATE ... SET (columns) = (subquery)");
+        if (NODE_IS(multi->source, SUB_LINK) &&
+            multi->source->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+            return set_from_query(b, block, multi, col, out, err);
+        }
+        if (!NODE_IS(multi->source, ROW_EXPR)) return error_unsupported(err, position, "this value of several columns");
         const PgQuery__RowExpr *row = multi->source->row_expr;
         if ((int)row->n_args != multi->ncolumns) {
             return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "number of columns does not match number of values");

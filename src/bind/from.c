@@ -137,6 +137,7 @@ static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *
     const ViewDef *view;
     ScopeItem *item;
     TRY(named_relation(b, range, out, &view, err));
+    block->has_work_scan = block->has_work_scan || (*out)->kind == PLAN_WORK_SCAN;
     TRY(bind_scope_item_of_plan(b, str_of(range->relname), *out, (*out)->ncols, &item, err));
     item->table = item->name;
     for (uint32_t i = 0; view != NULL && i < view->ncols; i++) item->cols[i].name = view->cols[i];

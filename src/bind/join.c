@@ -148,39 +148,61 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
     return TCUDB_OK;
 }
 
-static tcudb_status depends_on(Binder *b, ApplyList *list, const Plan *plan, bool *yes, Error *err)
+/* Whether a subquery, or the left operand of its test (x IN ...), uses a plan's columns. */
+static tcudb_status depends_on(Binder *b, const ApplySpec *spec, const Plan *plan, bool *yes, Error *err)
 {
-    *yes = false;
-    for (ApplySpec *spec = list->first; spec != NULL && !*yes; spec = spec->next) {
-        TRY(bind_refers_to(b, spec->right, plan, yes, err));
-        if (spec->test != NULL) *yes = true; /* IN: its left operand may be of either side */
+    TRY(bind_refers_to(b, spec->right, plan, yes, err));
+    for (uint32_t i = 0; spec->test != NULL && i < plan->ncols; i++) {
+        *yes = *yes || bind_expr_has_col(spec->test, plan->cols[i].id);
     }
     return TCUDB_OK;
 }
 
-/* An outer join whose condition has subqueries: they are computed on the side that they depend on. */
+/* An outer join whose condition has subqueries: each is computed on the side that it depends on. */
 static tcudb_status outer_with_subqueries(Binder *b, JoinKind kind, JoinSides *sides, ApplyList *list, Expr *cond,
                                           Plan **out, Error *err)
 {
-    bool left, right;
-    TRY(depends_on(b, list, sides->left, &left, err));
-    TRY(depends_on(b, list, sides->right, &right, err));
-    if (left && right) {
-        return error_unsupported(err, list->first->position,
-                                 "a subquery over both sides in the condition of an outer join");
+    for (ApplySpec *spec = list->first, *next; spec != NULL; spec = next) {
+        bool left, right;
+        next = spec->next;
+        TRY(depends_on(b, spec, sides->left, &left, err));
+        TRY(depends_on(b, spec, sides->right, &right, err));
+        if (left && right) {
+            return error_unsupported(err, spec->position,
+                                     "a subquery over both sides in the condition of an outer join");
+        }
+        ApplyList one = {0};
+        bind_apply_append(&one, spec);
+        Plan **side = left ? &sides->left : &sides->right;
+        TRY(bind_plan_apply(b, *side, &one, side, err));
     }
-    if (left)
-        TRY(bind_plan_apply(b, sides->left, list, &sides->left, err));
-    else
-        TRY(bind_plan_apply(b, sides->right, list, &sides->right, err));
     return bind_plan_join(b, kind, sides->left, sides->right, cond, out, err);
 }
 
-static tcudb_status lateral_join(Binder *b, JoinKind kind, JoinSides *sides, const ApplyList *list, Expr *cond,
-                                 Plan **out, Error *err)
+/* The name of the left entry that the right side looks at. */
+static Str lateral_name(Binder *b, const Block *block, const JoinSides *sides)
+{
+    for (uint32_t i = sides->first; i < sides->middle; i++) {
+        const ScopeItem *item = block->items[i];
+        ColId *cols = NULL;
+        uint32_t n = 0;
+        if (item->join || plan_free_cols(b->arena, sides->right, &cols, &n, NULL) != TCUDB_OK) continue;
+        for (uint32_t k = 0; k < n * item->ncols; k++) {
+            const Expr *e = item->cols[k % item->ncols].expr;
+            if (e->kind == EXPR_COL && e->col == cols[k / item->ncols]) return item->name;
+        }
+    }
+    return STR_LIT("?");
+}
+
+static tcudb_status lateral_join(Binder *b, const Block *block, JoinKind kind, JoinSides *sides, const ApplyList *list,
+                                 Expr *cond, Plan **out, Error *err)
 {
     if (kind == JOIN_RIGHT || kind == JOIN_FULL) {
-        tcudb_status status = error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE, "invalid LATERAL join");
+        Str name = lateral_name(b, block, sides);
+        tcudb_status status =
+            error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE,
+                      "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
         error_detail(err, "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
         return status;
     }
@@ -191,10 +213,10 @@ static tcudb_status lateral_join(Binder *b, JoinKind kind, JoinSides *sides, con
     return bind_plan_lateral(b, kind == JOIN_LEFT ? APPLY_LEFT : APPLY_CROSS, sides->left, sides->right, out, err);
 }
 
-static tcudb_status join_plan(Binder *b, JoinKind kind, JoinSides *sides, ApplyList *list, Expr *cond, Plan **out,
-                              Error *err)
+static tcudb_status join_plan(Binder *b, const Block *block, JoinKind kind, JoinSides *sides, ApplyList *list,
+                              Expr *cond, Plan **out, Error *err)
 {
-    if (sides->lateral) return lateral_join(b, kind, sides, list, cond, out, err);
+    if (sides->lateral) return lateral_join(b, block, kind, sides, list, cond, out, err);
     if (list->first == NULL) return bind_plan_join(b, kind, sides->left, sides->right, cond, out, err);
     if (kind != JOIN_INNER) return outer_with_subqueries(b, kind, sides, list, cond, out, err);
     TRY(bind_plan_join(b, JOIN_INNER, sides->left, sides->right, NULL, out, err));
@@ -261,7 +283,7 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
     ApplyList list = {0};
     TRY(merge_columns(b, block, join, &sides, &item, &cond, err));
     TRY(on_condition(b, block, join, &sides, &list, &cond, err));
-    TRY(join_plan(b, join_kind(join->jointype), &sides, &list, cond, out, err));
+    TRY(join_plan(b, block, join_kind(join->jointype), &sides, &list, cond, out, err));
     hide_inputs(block, &sides, join->alias != NULL);
     TRY(using_alias(b, block, join, item, sides.first, err));
     TRY(bind_alias(b, item, join->alias, err));

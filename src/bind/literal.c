@@ -132,18 +132,16 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
 
 /* ---- casts */
 
-/* INTERVAL '3' DAY: the mask that the grammar makes of the fields, and the unit a bare number gets. */
-static const char *interval_unit(int64_t mask)
-{
-    enum { MONTH = 1 << 1, YEAR = 1 << 2, DAY = 1 << 3, HOUR = 1 << 10, MINUTE = 1 << 11, SECOND = 1 << 12 };
-    if (mask == YEAR) return "year";
-    if (mask == MONTH) return "month";
-    if (mask == DAY) return "day";
-    if (mask == HOUR) return "hour";
-    if (mask == MINUTE) return "minute";
-    if (mask == SECOND) return "second";
-    return NULL;
-}
+/* The fields of INTERVAL '3' DAY as the grammar gives them: a mask, and perhaps a precision of the seconds. */
+enum {
+    FIELD_MONTH = 1 << 1,
+    FIELD_YEAR = 1 << 2,
+    FIELD_DAY = 1 << 3,
+    FIELD_HOUR = 1 << 10,
+    FIELD_MINUTE = 1 << 11,
+    FIELD_SECOND = 1 << 12,
+    FIELD_ALL = 0x7FFF
+};
 
 static bool is_number(const char *text)
 {
@@ -153,23 +151,71 @@ static bool is_number(const char *text)
     return digits > 0 && text[digits + strspn(text + digits, " \t\n")] == '\0';
 }
 
-/* Writes the unit behind the number; what is below the unit is dropped, which only whole numbers do for sure. */
+/* The smallest field counts: a bare number is in its unit, and what is below it is cut off. */
+static const struct {
+    int64_t field;
+    const char *unit;
+    int64_t micros; /* of one unit, hours and below */
+} interval_units[] = {
+    {FIELD_SECOND, "second", 1},
+    {FIELD_MINUTE, "minute", INT64_C(60000000)},
+    {FIELD_HOUR, "hour", INT64_C(3600000000)},
+    {FIELD_DAY, "day", 0},
+    {FIELD_MONTH, "month", 0},
+    {FIELD_YEAR, "year", 0},
+};
+
+static void cut_interval(Interval *value, int64_t field, int64_t unit_micros)
+{
+    if (unit_micros > 0) {
+        value->micros -= value->micros % unit_micros;
+        return;
+    }
+    value->micros = 0;
+    if (field == FIELD_DAY) return;
+    value->days = 0;
+    if (field == FIELD_YEAR) value->months -= value->months % 12;
+}
+
+static void round_seconds(Interval *value, int64_t precision)
+{
+    int64_t step = 1;
+    for (int64_t i = precision; i < 6; i++) step *= 10;
+    int64_t half = value->micros < 0 ? -(step / 2) : step / 2;
+    if (step > 1) value->micros = (value->micros + half) / step * step;
+}
+
+/* A literal of INTERVAL with fields: parsed here, since the fields say what its numbers mean. */
 static tcudb_status interval_fields(Binder *b, const PgQuery__TypeName *type, Expr *arg, Expr **out, Error *err)
 {
     *out = arg;
-    int64_t mask;
-    if (type->n_typmods == 0 || !modifier(type->typmods[0], &mask) || mask == 0x7FFF) return TCUDB_OK;
-    const char *unit = interval_unit(mask);
+    int64_t mask, precision = 6;
+    if (type->n_typmods == 0 || !modifier(type->typmods[0], &mask)) return TCUDB_OK;
+    if (type->n_typmods > 1 && !modifier(type->typmods[1], &precision)) return TCUDB_OK;
+    int position = bind_position(b, type->location);
     bool literal = arg->kind == EXPR_CONST && arg->type.id == TYPE_UNKNOWN && !arg->value.null;
-    if (unit == NULL || !literal)
-        return error_unsupported(err, bind_position(b, type->location), "these fields of INTERVAL");
-    char *text = arena_strndup(b->arena, arg->value.str.ptr, arg->value.str.len, err);
+    if (!literal) return error_unsupported(err, position, "INTERVAL with fields of a value that is no literal");
+    if (precision > 6) precision = 6;
+    const char *text = bind_name(b, arg->value.str, err);
     TRY_PTR(text);
-    if (!is_number(text)) return error_unsupported(err, bind_position(b, type->location), "these fields of INTERVAL");
-    if (strchr(text, '.') != NULL && strcmp(unit, "second") != 0) *strchr(text, '.') = '\0';
-    text = arena_printf(b->arena, err, "%s %s", text, unit);
+    const char *colon = strchr(text, ':');
+    if (mask == (FIELD_MINUTE | FIELD_SECOND) && colon != NULL && colon == strrchr(text, ':')) {
+        return error_unsupported(err, position, "INTERVAL 'm:s' MINUTE TO SECOND");
+    }
+    size_t unit = 0;
+    while (!(mask & interval_units[unit].field)) {
+        unit++;
+        assert(unit < sizeof interval_units / sizeof *interval_units);
+    }
+    if (mask != FIELD_ALL && is_number(text))
+        text = arena_printf(b->arena, err, "%s %s", text, interval_units[unit].unit);
     TRY_PTR(text);
-    Value value = {.type = TYPE(TYPE_UNKNOWN), .str = str_of(text)};
+    Value value;
+    tcudb_status status = value_parse(str_of(text), TYPE(TYPE_INTERVAL), b->arena, &value, err);
+    if (status != TCUDB_OK && err != NULL) err->position = arg->position;
+    TRY(status);
+    if (mask != FIELD_ALL) cut_interval(&value.interval, interval_units[unit].field, interval_units[unit].micros);
+    round_seconds(&value.interval, precision);
     return constant(b, &value, arg->position, out, err);
 }
 

@@ -94,9 +94,24 @@ static bool negate_literal(Expr *e, Value *out)
     }
 }
 
+/* (a, b) op (SELECT x, y ...) */
+static tcudb_status row_subquery(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    PgQuery__SubLink link = *op->node->rexpr->sub_link;
+    link.sub_link_type = PG_QUERY__SUB_LINK_TYPE__ROWCOMPARE_SUBLINK;
+    link.testexpr = op->node->lexpr;
+    link.oper_name = op->node->name;
+    link.n_oper_name = op->node->n_name;
+    return bind_sublink(b, block, &link, out, err);
+}
+
 static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     const PgQuery__AExpr *node = op->node;
+    if (is_row(node->lexpr) && NODE_IS(node->rexpr, SUB_LINK) &&
+        node->rexpr->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
+        return row_subquery(b, block, op, out, err);
+    }
     if (is_row(node->lexpr) || is_row(node->rexpr)) {
         Expr **left, **right;
         uint32_t n = 0;
@@ -231,14 +246,18 @@ static tcudb_status distinct_from(Binder *b, Block *block, const Op *op, Expr **
                                                                      : bind_not(b, *out, op->start, out, err);
 }
 
-/* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of a's type. */
+/* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of the type that = compares a as. */
 static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     Expr *left, *right, *args[3];
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
     TRY(bind_expr(b, block, op->node->rexpr, &right, err));
     TRY(binary(b, op, "=", left, right, &args[0], err));
-    if (left->type.id == TYPE_UNKNOWN) left = args[0]->args[0];
+    Type compared = args[0]->args[0]->type;
+    if (left->type.id == TYPE_UNKNOWN)
+        left = args[0]->args[0];
+    else if (left->type.id != compared.id)
+        TRY(bind_coerce(b, left, TYPE(compared.id), CAST_IMPLICIT, 0, &left, err));
     TRY(bind_null(b, left->type, op->start, &args[1], err));
     args[2] = left;
     *out = expr_node(b->arena, EXPR_CASE, left->type, args, 3, op->start, err);

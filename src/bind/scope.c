@@ -87,13 +87,21 @@ static tcudb_status reference(Binder *b, const ScopeCol *col, int position, Expr
     return TCUDB_OK;
 }
 
-static void note_level(Block *block, const Block *found)
+static uint32_t block_depth(const Block *block)
 {
-    for (Block *at = block; at != NULL; at = at->outer) {
-        if (at == found) {
-            at->saw_local = true;
-            return;
-        }
+    uint32_t depth = 0;
+    for (; block != NULL; block = block->outer) depth++;
+    return depth;
+}
+
+/* Tells the blocks between a reference and its column that they are correlated, and aggregates whose they are. */
+static void note_level(Block *block, Block *found)
+{
+    for (Block *at = block;; at = at->outer) {
+        assert(at != NULL);
+        bool deeper = at->agg_owner == NULL || block_depth(found) > block_depth(at->agg_owner);
+        if (at->in_agg && deeper) at->agg_owner = found;
+        if (at == found) return;
         at->saw_outer = true;
     }
 }

@@ -72,7 +72,7 @@ static SetKind setop_kind(PgQuery__SetOperation op)
 }
 
 /* Where a side's i-th column stands in the text: for messages about types. */
-static int column_position(const Binder *b, const PgQuery__SelectStmt *stmt, uint32_t i)
+int bind_setop_position(const Binder *b, const PgQuery__SelectStmt *stmt, uint32_t i)
 {
     while (stmt->larg != NULL) stmt = stmt->larg;
     if (stmt->n_values_lists > 0 && NODE_IS(stmt->values_lists[0], LIST)) {
@@ -87,7 +87,7 @@ static tcudb_status common_types(Binder *b, const PgQuery__SelectStmt *stmt, con
 {
     const char *name = setop_name(stmt->op);
     if (left->ncols != right->ncols) {
-        return error_at(err, SQLSTATE_SYNTAX_ERROR, column_position(b, stmt->rarg, 0),
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_setop_position(b, stmt->rarg, 0),
                         "each %s query must have the same number of columns", name);
     }
     for (uint32_t i = 0; i < left->ncols; i++) {
@@ -95,7 +95,7 @@ static tcudb_status common_types(Binder *b, const PgQuery__SelectStmt *stmt, con
         if (type_equal(sides[0], sides[1]) && sides[0].id != TYPE_UNKNOWN)
             types[i] = sides[0];
         else
-            TRY(func_common_type(sides, 2, name, column_position(b, stmt->rarg, i), &types[i], err));
+            TRY(func_common_type(sides, 2, name, bind_setop_position(b, stmt->rarg, i), &types[i], err));
     }
     return TCUDB_OK;
 }

@@ -26,6 +26,10 @@ static tcudb_status function_arg(Binder *b, Block *block, const PgQuery__FuncCal
     if (list.first != NULL || bind_expr_has_col(e, 0)) {
         return error_unsupported(err, arg->position, "an argument of %s that is not a constant", bind_func_name(call));
     }
+    if (e->kind == EXPR_CONST && e->type.id == TYPE_UNKNOWN) {
+        arg->value = e->value; /* an untyped literal: the function knows what it wants */
+        return TCUDB_OK;
+    }
     return bind_const_value(b, e, arg->position, &arg->value, err);
 }
 

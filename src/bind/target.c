@@ -162,7 +162,6 @@ static tcudb_status star(Binder *b, Block *block, const PgQuery__ColumnRef *ref,
     Block *level;
     TRY(bind_scope_find_item(b, block, str_of(sql_string(ref->fields[ref->n_fields - 2])), position, &item, &level,
                              err));
-    if (level == block) block->saw_local = true;
     return add_item(b, item, position, list, err);
 }
 

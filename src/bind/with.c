@@ -50,31 +50,110 @@ static void push(Binder *b, CteEntry *entry)
 
 /* ---- recursion */
 
-/* Whether a tree names the relation anywhere: a walk by protobuf's own descriptors. */
-static bool mentions(const ProtobufCMessage *message, const char *name)
+/* Where a recursive reference stands; only PLAIN is one that a round-by-round evaluation gets right. */
+typedef enum Context { REF_PLAIN, REF_SUBQUERY, REF_OUTER_JOIN, REF_EXCEPT, REF_INTERSECT } Context;
+
+typedef struct RefSearch {
+    const char *name;
+    uint32_t found;
+    Context worst; /* of the references found */
+    int location;  /* of the first of the worst */
+} RefSearch;
+
+static bool is_nullable_side(const PgQuery__JoinExpr *join, const char *field)
+{
+    bool left = strcmp(field, "larg") == 0, right = strcmp(field, "rarg") == 0;
+    switch (join->jointype) {
+    case PG_QUERY__JOIN_TYPE__JOIN_LEFT: return right;
+    case PG_QUERY__JOIN_TYPE__JOIN_RIGHT: return left;
+    case PG_QUERY__JOIN_TYPE__JOIN_FULL: return left || right;
+    default: return false;
+    }
+}
+
+static Context context_below(const ProtobufCMessage *message, const char *field, Context context)
 {
     const ProtobufCMessageDescriptor *type = message->descriptor;
-    if (type == &pg_query__range_var__descriptor && strcmp(((const PgQuery__RangeVar *)message)->relname, name) == 0) {
-        return true;
+    if (type == &pg_query__sub_link__descriptor) return REF_SUBQUERY;
+    if (type == &pg_query__join_expr__descriptor && is_nullable_side((const PgQuery__JoinExpr *)message, field)) {
+        return REF_OUTER_JOIN;
     }
+    if (type == &pg_query__select_stmt__descriptor) {
+        const PgQuery__SelectStmt *select = (const PgQuery__SelectStmt *)message;
+        if (select->op == PG_QUERY__SET_OPERATION__SETOP_EXCEPT && strcmp(field, "rarg") == 0) return REF_EXCEPT;
+        if (select->op == PG_QUERY__SET_OPERATION__SETOP_INTERSECT && select->all) return REF_INTERSECT;
+    }
+    return context;
+}
+
+/* Whether a WITH below defines the same name: then references under it are its own. */
+static bool shadows(const ProtobufCMessage *message, const char *name)
+{
+    if (message->descriptor != &pg_query__select_stmt__descriptor) return false;
+    const PgQuery__WithClause *with = ((const PgQuery__SelectStmt *)message)->with_clause;
+    for (size_t i = 0; with != NULL && i < with->n_ctes; i++) {
+        if (strcmp(with->ctes[i]->common_table_expr->ctename, name) == 0) return true;
+    }
+    return false;
+}
+
+static void find_refs(const ProtobufCMessage *message, Context context, RefSearch *search);
+
+static void find_refs_in_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field, Context context,
+                               RefSearch *search)
+{
+    const char *base = (const char *)message;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED) {
+        size_t n = *(const size_t *)(base + field->quantifier_offset);
+        const ProtobufCMessage *const *items = *(const ProtobufCMessage *const *const *)(base + field->offset);
+        for (size_t i = 0; i < n; i++) find_refs(items[i], context, search);
+        return;
+    }
+    bool oneof = field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF;
+    if (oneof && *(const uint32_t *)(base + field->quantifier_offset) != field->id) return;
+    const ProtobufCMessage *child = *(const ProtobufCMessage *const *)(base + field->offset);
+    if (child != NULL) find_refs(child, context, search);
+}
+
+/* A walk over the tree by protobuf's own descriptors. */
+static void find_refs(const ProtobufCMessage *message, Context context, RefSearch *search)
+{
+    const ProtobufCMessageDescriptor *type = message->descriptor;
+    if (type == &pg_query__range_var__descriptor) {
+        const PgQuery__RangeVar *range = (const PgQuery__RangeVar *)message;
+        if (range->schemaname[0] != '\0' || strcmp(range->relname, search->name) != 0) return;
+        if (search->found++ == 0 || context > search->worst) search->location = range->location;
+        if (context > search->worst) search->worst = context;
+        return;
+    }
+    if (shadows(message, search->name)) return;
     for (unsigned i = 0; i < type->n_fields; i++) {
         const ProtobufCFieldDescriptor *field = &type->fields[i];
         if (field->type != PROTOBUF_C_TYPE_MESSAGE) continue;
-        const char *at = (const char *)message + field->offset;
-        const int *quantifier = (const int *)((const char *)message + field->quantifier_offset);
-        if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-            size_t n = *(const size_t *)((const char *)message + field->quantifier_offset);
-            const ProtobufCMessage *const *items = *(const ProtobufCMessage *const *const *)at;
-            for (size_t k = 0; k < n; k++) {
-                if (mentions(items[k], name)) return true;
-            }
-            continue;
-        }
-        if ((field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && *quantifier != (int)field->id) continue;
-        const ProtobufCMessage *child = *(const ProtobufCMessage *const *)at;
-        if (child != NULL && mentions(child, name)) return true;
+        find_refs_in_field(message, field, context_below(message, field->name, context), search);
     }
-    return false;
+}
+
+static bool mentions(const ProtobufCMessage *message, const char *name)
+{
+    RefSearch search = {.name = name};
+    find_refs(message, REF_PLAIN, &search);
+    return search.found > 0;
+}
+
+static tcudb_status check_refs(Binder *b, const PgQuery__SelectStmt *stmt, const char *name, Error *err)
+{
+    static const char *const where[] = {"", "a subquery", "an outer join", "EXCEPT", "INTERSECT"};
+    RefSearch search = {.name = name};
+    find_refs(&stmt->larg->base, REF_PLAIN, &search);
+    if (search.found > 0) {
+        return error_at(err, SQLSTATE_INVALID_RECURSION, bind_position(b, search.location),
+                        "recursive reference to query \"%s\" must not appear within its non-recursive term", name);
+    }
+    find_refs(&stmt->rarg->base, REF_PLAIN, &search);
+    if (search.worst == REF_PLAIN) return TCUDB_OK;
+    return error_at(err, SQLSTATE_INVALID_RECURSION, bind_position(b, search.location),
+                    "recursive reference to query \"%s\" must not appear within %s", name, where[search.worst]);
 }
 
 static tcudb_status check_step(Binder *b, const PgQuery__CommonTableExpr *node, const PgQuery__SelectStmt *stmt,
@@ -98,11 +177,12 @@ static tcudb_status check_step(Binder *b, const PgQuery__CommonTableExpr *node, 
     for (uint32_t i = 0; i < start->ncols; i++) {
         Type types[2] = {start->cols[i].type, step->cols[i].type}, common;
         if (types[1].id == TYPE_UNKNOWN) continue;
-        TRY(func_common_type(types, 2, "UNION", position, &common, err));
+        TRY(func_common_type(types, 2, "UNION", bind_setop_position(b, stmt->rarg, i), &common, err));
         if (common.id == types[0].id) continue;
         char have[TYPE_NAME_MAX], want[TYPE_NAME_MAX];
+        if (!type_equal(common, types[1])) common = TYPE(common.id);
         tcudb_status status =
-            error_at(err, SQLSTATE_DATATYPE_MISMATCH, position,
+            error_at(err, SQLSTATE_DATATYPE_MISMATCH, bind_setop_position(b, stmt->larg, i),
                      "recursive query \"%s\" column %u has type %s in non-recursive term but type %s overall",
                      node->ctename, i + 1, type_name(types[0], have), type_name(common, want));
         error_hint(err, "Cast the output of the non-recursive term to the correct type.");
@@ -134,6 +214,7 @@ static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling
                                    const PgQuery__SelectStmt *stmt, CteEntry *entry, Error *err)
 {
     Plan *start, *step;
+    TRY(check_refs(b, stmt, node->ctename, err));
     TRY(bind_select(b, outer, sibling, stmt->larg, false, &start, err));
     Type *types = ARENA_ARRAY(b->arena, Type, start->ncols, err);
     TRY_PTR(types);

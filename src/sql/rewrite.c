@@ -22,6 +22,7 @@ static bool ends_from(int kind)
 {
     switch (kind) {
     case PG_QUERY__TOKEN__WHERE:
+    case PG_QUERY__TOKEN__VALUES:
     case PG_QUERY__TOKEN__GROUP_P:
     case PG_QUERY__TOKEN__HAVING:
     case PG_QUERY__TOKEN__WINDOW:

@@ -31,7 +31,6 @@ static const char *sqlstate_of(const char *message)
     if (strstr(message, "out of memory") != NULL) return SQLSTATE_OUT_OF_MEMORY;
     if (strstr(message, "not yet implemented") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
     if (strstr(message, "invalid byte sequence") != NULL) return SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE;
-    if (strncmp(message, "invalid Unicode escape", 22) == 0) return SQLSTATE_INVALID_ESCAPE_SEQUENCE;
     return SQLSTATE_SYNTAX_ERROR;
 }
 

@@ -102,6 +102,7 @@ static void files_stand_for_tables(void **state)
         {"SELECT * FROM 'dir/a.PARQUET' t", "read_parquet"},
         {"select extract(day from 'x') from 'a.csv'", "read_csv"},
         {"select * from ((select 1 from 'x.csv')) t", ""},
+        {"select * from (values (1, 'a', 'b'), (2, 'c', 'd')) v", ""},
         {"select a is distinct from 'b' from t", ""},
         {"select substring('abc' from '1'), trim(from 'x'), trim(both 'x' from 'xax') from t", ""},
     };
