@@ -46,13 +46,24 @@ static bool increasing(Type from, Type to)
     }
 }
 
+static uint32_t integer_digits(Type type)
+{
+    switch (type.id) {
+    case TYPE_INT2: return 5;
+    case TYPE_INT4: return 10;
+    case TYPE_INT8: return 19;
+    default: return type.precision - type.scale;
+    }
+}
+
+/* Integers and decimals that the target holds with all their digits. */
 static bool to_numeric(Type from, Type to)
 {
     bool integer = from.id == TYPE_INT2 || from.id == TYPE_INT4 || from.id == TYPE_INT8;
-    if (to.id != TYPE_NUMERIC) return false;
-    if (integer) return to.precision == 0 || (to.precision >= 19 && to.scale == 0);
-    if (from.id != TYPE_NUMERIC || from.precision == 0) return false;
-    return to.precision == 0 || (to.scale >= from.scale && to.precision - to.scale >= from.precision - from.scale);
+    bool decimal = from.id == TYPE_NUMERIC && from.precision != 0;
+    if (to.id != TYPE_NUMERIC || !(integer || decimal)) return false;
+    if (to.precision == 0) return true;
+    return to.scale >= (integer ? 0 : from.scale) && (uint32_t)(to.precision - to.scale) >= integer_digits(from);
 }
 
 /* The argument of a cast that may be undone, or NULL. */

@@ -78,6 +78,35 @@ static tcudb_status settle_next_col(Opt *opt, Error *err)
     return TCUDB_OK;
 }
 
+/* What EXPLAIN (STAGES) is told: only stages that read differently from the one before. */
+typedef struct Tracer {
+    OptTrace trace;
+    void *ctx;
+    Buf last, now;
+} Tracer;
+
+static tcudb_status trace_stage(Tracer *t, const char *rule, const Plan *plan, Error *err)
+{
+    t->now.len = 0;
+    TRY(plan_print(plan, &t->now, err));
+    bool same = t->now.len == t->last.len && memcmp(t->now.data, t->last.data, t->now.len) == 0;
+    Buf swap = t->last;
+    t->last = t->now;
+    t->now = swap;
+    return same ? TCUDB_OK : t->trace(t->ctx, rule, plan, err);
+}
+
+static tcudb_status run_rules(Opt *opt, Tracer *tracer, Error *err)
+{
+    if (tracer != NULL) TRY(plan_print(opt->statement, &tracer->last, err));
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        bool changed = false;
+        TRY(run_rule(opt, &rules[i], &changed, err));
+        if (changed && tracer != NULL) TRY(trace_stage(tracer, rules[i].name, opt->statement, err));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status opt_run_traced(OptEnv *env, Plan **plan, OptTrace trace, void *ctx, Error *err)
 {
     assert(env->arena != NULL && env->settings != NULL);
@@ -86,13 +115,14 @@ tcudb_status opt_run_traced(OptEnv *env, Plan **plan, OptTrace trace, void *ctx,
     Opt opt = {.env = env, .arena = env->arena, .statement = *plan, .next_semi = 1};
     TRY(settle_next_col(&opt, err));
     TRY(verify(&opt, "bind", opt.statement, err));
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        bool changed = false;
-        TRY(run_rule(&opt, &rules[i], &changed, err));
-        if (changed && trace != NULL) TRY(trace(ctx, rules[i].name, opt.statement, err));
-    }
+    Tracer tracer = {.trace = trace, .ctx = ctx};
+    buf_init(&tracer.last, env->arena->mem);
+    buf_init(&tracer.now, env->arena->mem);
+    tcudb_status status = run_rules(&opt, trace == NULL ? NULL : &tracer, err);
+    buf_free(&tracer.last);
+    buf_free(&tracer.now);
     *plan = opt.statement;
-    return TCUDB_OK;
+    return status;
 }
 
 tcudb_status opt_run(OptEnv *env, Plan **plan, Error *err)

@@ -5,7 +5,7 @@
  * Rewrite: top down, with the set of columns that are needed above: scans read, projections compute and
  * aggregates keep only those; nodes that pass columns list only those. A projection that then only passes
  * columns of a node that may itself put out a subset is dropped. Subqueries and marks whose result nobody
- * uses go.
+ * uses go, and so do left joins whose right side meets each row at most once and is not used.
  * Right because: dropping a column never changes how many rows there are; DISTINCT, INTERSECT, EXCEPT and
  * UNION compare whole rows, so below them everything is needed. An aggregate without columns still
  * puts out one row a group.
@@ -152,11 +152,20 @@ static tcudb_status below_needs(Opt *opt, Plan *plan, const ColSet *need, bool e
     return colset_used(opt, below, plan, err);
 }
 
+/* Whether the join adds nothing that is needed above and keeps every left row once. */
+static bool join_is_idle(Opt *opt, const Plan *join, const ColSet *need)
+{
+    if (join->join.kind == JOIN_MARK) return !colset_has(need, join->join.mark.id);
+    if (join->join.kind != JOIN_LEFT || !plan_joins_once(opt, join, 1)) return false;
+    for (uint32_t i = 0; i < join->inputs[1]->ncols; i++)
+        if (colset_has(need, join->inputs[1]->cols[i].id)) return false;
+    return true;
+}
+
 static tcudb_status prune_join(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
 {
     Plan *join = *slot;
-    bool marks = join->join.kind == JOIN_MARK;
-    if (marks && !exact && !colset_has(need, join->join.mark.id)) {
+    if (!exact && join_is_idle(opt, join, need)) {
         opt->changed = true;
         *slot = join->inputs[0];
         return prune(opt, slot, need, false, err);
