@@ -16,6 +16,8 @@
 static const double EQUAL_GUESS = 0.1, RANGE_GUESS = 0.33, LIKE_GUESS = 0.1, OTHER_GUESS = 0.33;
 static const double DISTINCT_GUESS = 200, MIN_SHARE = 1e-9;
 
+enum { LOOK_BACK = 64 };
+
 static double clamp(double share)
 {
     if (!(share > MIN_SHARE)) return MIN_SHARE;
@@ -179,7 +181,9 @@ double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n)
     double share = 1;
     for (uint32_t i = 0; i < n; i++) {
         double own = card_selectivity(opt, conds[i]);
-        for (uint32_t k = 0; k < i; k++) {
+        bool upper;
+        bool range = range_column(opt, conds[i], &upper) != NULL;
+        for (uint32_t k = 0; range && k < i && k < LOOK_BACK; k++) {
             if (!closes(opt, conds, k, i)) continue;
             double other = card_selectivity(opt, conds[k]); /* in share already: P(lo..hi) = P(>lo) + P(<hi) - 1 */
             own = clamp((own + other - 1) / other);

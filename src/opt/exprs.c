@@ -36,9 +36,13 @@ bool list_has(const ExprList *list, const Expr *e)
     return false;
 }
 
+/* Looks at so many only: duplicates are a matter of speed, and thousands of conditions must not be quadratic. */
+enum { DEDUP_MAX = 64 };
+
 tcudb_status list_add_new(Opt *opt, ExprList *list, Expr *e, Error *err)
 {
-    return list_has(list, e) ? TCUDB_OK : list_add(opt, list, e, err);
+    ExprList first = {.items = list->items, .n = list->n < DEDUP_MAX ? list->n : DEDUP_MAX};
+    return list_has(&first, e) ? TCUDB_OK : list_add(opt, list, e, err);
 }
 
 /* ---- tests ---------------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ typedef struct ExprList {
 
 tcudb_status list_add(Opt *opt, ExprList *list, Expr *e, Error *err) MUST_CHECK;
 tcudb_status list_add_all(Opt *opt, ExprList *list, Expr *const *items, uint32_t n, Error *err) MUST_CHECK;
-/* The same, without expressions that the list has. */
+/* The same, without expressions that the list has (of long lists, only the first are looked at). */
 tcudb_status list_add_new(Opt *opt, ExprList *list, Expr *e, Error *err) MUST_CHECK;
 bool list_has(const ExprList *list, const Expr *e);
 

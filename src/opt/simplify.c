@@ -20,7 +20,7 @@
 
 #include <assert.h>
 
-enum { MAX_DEPTH = 4000, IN_MIN = 2, DEDUP_MAX = 64 /* looking for duplicates is quadratic */ };
+enum { MAX_DEPTH = 4000, IN_MIN = 2 };
 
 static tcudb_status simplify(Opt *opt, Expr *e, bool filter, uint32_t depth, Expr **out, Error *err);
 
@@ -74,11 +74,6 @@ static tcudb_status fold(Opt *opt, Expr *e, Expr **out, Error *err)
     *out = expr_const(opt->arena, &value, e->position, err);
     TRY_PTR(*out);
     return TCUDB_OK;
-}
-
-static tcudb_status add_once(Opt *opt, ExprList *list, Expr *e, Error *err)
-{
-    return list->n > DEDUP_MAX ? list_add(opt, list, e, err) : list_add_new(opt, list, e, err);
 }
 
 /* ---- AND and OR ----------------------------------------------------------------------------- */
@@ -160,7 +155,7 @@ static tcudb_status make_in(Opt *opt, Expr *subject, const ExprList *values, Exp
 {
     ExprList args = {0};
     TRY(list_add(opt, &args, subject, err));
-    for (uint32_t i = 0; i < values->n; i++) TRY(add_once(opt, &args, values->items[i], err));
+    for (uint32_t i = 0; i < values->n; i++) TRY(list_add_new(opt, &args, values->items[i], err));
     *out = expr_node(opt->arena, EXPR_IN, TYPE(TYPE_BOOL), args.items, args.n, subject->position, err);
     TRY_PTR(*out);
     return TCUDB_OK;
@@ -216,7 +211,7 @@ static tcudb_status simplify_logic(Opt *opt, Expr *e, bool filter, Expr **out, E
             TRY_PTR(*out);
             return TCUDB_OK;
         }
-        if (!neutral) TRY(add_once(opt, &kept, arg, err));
+        if (!neutral) TRY(list_add_new(opt, &kept, arg, err));
     }
     if (!is_and) TRY(merge_equalities(opt, &kept, err));
     if (kept.n == 0) {
