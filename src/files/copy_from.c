@@ -103,25 +103,6 @@ static tcudb_status at_field(CopyWorker *w, uint32_t row, uint32_t col, Str text
 
 /* ---- checking a batch's records ----------------------------------------------------------- */
 
-static tcudb_status wrong_fields(CopyWorker *w, uint32_t row, Error *err)
-{
-    const CopyJob *job = w->job;
-    uint32_t n = row_fields(&w->records.tokens, row);
-    tcudb_status status;
-    if (w->records.unterminated && row + 1 == w->records.tokens.nrows)
-        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field");
-    else if (n < job->ncols)
-        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "missing data for column \"" STR_FMT "\"",
-                           STR_ARG(job->def->cols[job->cols[n].table_col].name));
-    else if (n == job->ncols)
-        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "missing delimiter at the end of the record");
-    else
-        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "extra data after last expected column");
-    if (n > job->ncols && !job->options.trailing_delimiter && n == job->ncols + 1)
-        error_hint(err, "If every record ends with a delimiter, add the option TRAILING_DELIMITER.");
-    return at_row(w, row, status, err);
-}
-
 /* Rows up to the first with a wrong number of fields. */
 static uint32_t good_shape(const CopyWorker *w, uint32_t nrows)
 {
@@ -250,6 +231,40 @@ static tcudb_status append_rows(CopyWorker *w, uint32_t nrows, Error *err)
     for (uint32_t c = 0; c < job->def->ncols; c++)
         if (!job->from_file[c]) TRY(default_column(w, c, &batch, err));
     return appender_add(w->appender, &batch, err);
+}
+
+/* A fault in the fields that a short row has comes before their number. */
+static tcudb_status short_row(CopyWorker *w, uint32_t row, uint32_t nfields, Error *err)
+{
+    Batch batch = {.rows = row + 1, .ncols = w->job->def->ncols};
+    batch.cols = ARENA_ARRAY(&w->arena, Vector, batch.ncols, err);
+    TRY_PTR(batch.cols);
+    for (uint32_t c = 0; c < nfields; c++) {
+        uint32_t bad_row;
+        TRY(file_column(w, c, row + 1, &batch, &bad_row, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status wrong_fields(CopyWorker *w, uint32_t row, Error *err)
+{
+    const CopyJob *job = w->job;
+    uint32_t n = row_fields(&w->records.tokens, row);
+    tcudb_status status;
+    bool unterminated = w->records.unterminated && row + 1 == w->records.tokens.nrows;
+    if (n < job->ncols && !unterminated) TRY(short_row(w, row, n, err));
+    if (unterminated)
+        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field");
+    else if (n < job->ncols)
+        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "missing data for column \"" STR_FMT "\"",
+                           STR_ARG(job->def->cols[job->cols[n].table_col].name));
+    else if (n == job->ncols)
+        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "missing delimiter at the end of the record");
+    else
+        status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "extra data after last expected column");
+    if (n > job->ncols && !job->options.trailing_delimiter && n == job->ncols + 1)
+        error_hint(err, "If every record ends with a delimiter, add the option TRAILING_DELIMITER.");
+    return at_row(w, row, status, err);
 }
 
 /* One batch: its good rows are appended, then the first bad one is reported. Errors within the good rows
