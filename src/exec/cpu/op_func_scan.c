@@ -1,19 +1,22 @@
 /*
- * op_func_scan.c: runs a table function: its tasks are the phase's tasks.
+ * op_func_scan.c: runs a table function: its tasks are the phase's tasks, or sixteen of them if there are many,
+ * so that what is kept per task (a run of groups, a segment of an INSERT) is worth having.
  */
 #include "exec/exec_int.h"
 #include "plan/table_func.h"
+
+enum { MANY_TASKS = 256 };
 
 typedef struct FuncScan {
     Exec *x;
     const TableFunc *func;
     TableFuncScan *scan;
     Stage *down;
+    uint64_t tasks, per_task; /* of the function; how many a task of ours runs, one after the other */
 } FuncScan;
 
-static tcudb_status run_task(void *ctx, Worker *w, uint64_t task, Error *err)
+static tcudb_status run_one(FuncScan *f, Worker *w, uint64_t task, Error *err)
 {
-    FuncScan *f = ctx;
     void *cursor = NULL;
     tcudb_status status = TCUDB_OK;
     while (status == TCUDB_OK && !stage_stopped(f->down)) {
@@ -31,14 +34,23 @@ done:
     return status;
 }
 
+static tcudb_status run_task(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    FuncScan *f = ctx;
+    uint64_t end = (task + 1) * f->per_task < f->tasks ? (task + 1) * f->per_task : f->tasks;
+    for (uint64_t t = task * f->per_task; t < end && !stage_stopped(f->down); t++) TRY(run_one(f, w, t, err));
+    return TCUDB_OK;
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     const Plan *plan = node->plan;
     FuncScan f = {.x = x, .func = plan->func_scan.call.func, .down = down};
     const TableFuncBound *bound = plan->func_scan.call.bound;
-    uint64_t tasks = 0;
-    TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, x->env->mem, &f.scan, &tasks, err));
-    tcudb_status status = exec_source(x, node, down, tasks, run_task, &f, err);
+    TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, x->env->mem, &f.scan, &f.tasks, err));
+    f.per_task = f.tasks >= MANY_TASKS ? 16 : 1;
+    uint64_t ours = (f.tasks + f.per_task - 1) / f.per_task;
+    tcudb_status status = exec_source(x, node, down, ours, run_task, &f, err);
     f.func->close(f.scan);
     return status;
 }

@@ -2,8 +2,8 @@
  * op_modify.c: INSERT, DELETE, UPDATE.
  *
  * INSERT appends in task order while its input runs: the input reads the version of the tables that was
- * bound, so it does not see its own rows. DELETE and UPDATE collect first: row ids stay valid only
- * until the transaction's next change. UPDATE is delete and append.
+ * bound, so it does not see its own rows. Large inserts encode in parallel, a run of segments per task. DELETE and
+ * UPDATE collect first: row ids stay valid only until the transaction's next change. UPDATE is delete and append.
  */
 #include "exec/exec_int.h"
 
@@ -22,17 +22,67 @@ static tcudb_status append(void *ctx, const Batch *batch, Error *err)
     return txn_append(i->x->env->txn, i->table, batch, err);
 }
 
+/* ---- bulk: one appender a task ---------------------------------------------------------------------- */
+
+typedef struct Bulk {
+    Stage stage;
+    Exec *x;
+    Str table;
+    Appender **appenders; /* by worker: of its current task */
+    _Atomic uint64_t rows;
+} Bulk;
+
+static tcudb_status bulk_push(Stage *stage, Worker *w, const Batch *batch, Error *err)
+{
+    Bulk *bulk = (Bulk *)stage;
+    Appender **appender = &bulk->appenders[w->id];
+    if (*appender == NULL) TRY(appender_new(bulk->x->env->txn, bulk->table, appender, err));
+    atomic_fetch_add(&bulk->rows, batch->n);
+    return appender_add(*appender, batch, err);
+}
+
+static tcudb_status bulk_task_end(Stage *stage, Worker *w, Error *err)
+{
+    Bulk *bulk = (Bulk *)stage;
+    Appender *appender = bulk->appenders[w->id];
+    if (appender == NULL) return TCUDB_OK;
+    bulk->appenders[w->id] = NULL;
+    return appender_finish(appender, w->task, err);
+}
+
+static tcudb_status insert_bulk(Exec *x, PhysNode *node, Error *err)
+{
+    Bulk bulk = {.x = x, .table = node->plan->insert.table};
+    bulk.stage.push = bulk_push;
+    bulk.stage.task_end = bulk_task_end;
+    bulk.appenders = ARENA_ARRAY(&x->arena, Appender *, x->nworkers, err);
+    TRY_PTR(bulk.appenders);
+    tcudb_status status = exec_produce(x, node->inputs[0], &bulk.stage, err);
+    for (uint32_t w = 0; w < x->nworkers; w++)
+        if (bulk.appenders[w] != NULL) appender_abort(bulk.appenders[w]);
+    x->written = atomic_load(&bulk.rows);
+    return status;
+}
+
 static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
+    const double bulk_rows = 4 * SEGMENT_ROWS; /* fewer would end in many small segments */
     Insert insert = {x, node->plan->insert.table, node->plan->inputs[0]};
     Ordered *ordered = NULL;
+    tcudb_status status;
     (void)down;
-    TRY(ordered_new(x, append, &insert, &ordered, err));
-    tcudb_status status = exec_produce(x, node->inputs[0], ordered_stage(ordered), err);
-    ordered_free(ordered);
+    if (node->plan->inputs[0]->rows >= bulk_rows) {
+        status = insert_bulk(x, node, err);
+    } else {
+        TRY(ordered_new(x, append, &insert, &ordered, err));
+        status = exec_produce(x, node->inputs[0], ordered_stage(ordered), err);
+        ordered_free(ordered);
+    }
     atomic_store(&node->stats.rows, x->written);
     return status;
 }
+
+/* ---- DELETE, UPDATE ----------------------------------------------------------------------------------- */
 
 static int compare_ids(const void *a, const void *b)
 {
