@@ -425,7 +425,7 @@ static tcudb_status make_directory(Db *db, bool create, Error *err)
     struct stat st;
     if (stat(db->path, &st) == 0) {
         if (S_ISDIR(st.st_mode)) return TCUDB_OK;
-        return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a database directory", db->path);
+        return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a tcudb database", db->path);
     }
     if (errno != ENOENT) return error_system(err, errno, "open", db->path);
     if (!create || db->read_only) return no_database(db, err);
@@ -459,7 +459,9 @@ static tcudb_status check_empty(Db *db, Error *err)
     closedir(dir);
     if (lost) return error_set(err, SQLSTATE_DATA_CORRUPTED, "database \"%s\" has no manifest", db->path);
     if (!others) return TCUDB_OK;
-    return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a database and not empty", db->path);
+    tcudb_status status = error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a tcudb database", db->path);
+    error_hint(err, "Only an empty or absent folder can become one.");
+    return status;
 }
 
 /* An empty database of generation 1, unless another process has just made it. */

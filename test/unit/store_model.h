@@ -57,7 +57,18 @@ static inline int64_t model_int(const Model *m, uint64_t row)
     }
 }
 
-static char text_pool[1 << 20];
+/* Texts are made once, before threads are. */
+static char text_pool[5000 * 16];
+
+__attribute__((constructor)) static void make_texts(void)
+{
+    for (uint32_t k = 0; k < 5000; k++) snprintf(text_pool + k * 16, 16, "%u", k * 7);
+}
+
+static inline Str model_text(uint32_t k)
+{
+    return (Str){text_pool + k * 16, k == 13 ? 0 : (uint32_t)strlen(text_pool + k * 16)};
+}
 
 static inline Value model_value(const Model *m, uint64_t row)
 {
@@ -75,13 +86,7 @@ static inline Value model_value(const Model *m, uint64_t row)
         v.num = (Num){.value = i, .scale = m->shape == SHAPE_WIDE ? (int)(row % 5) : 2};
         if (m->shape == SHAPE_EXTREME && i < 0) v.num = (Num){.kind = NUM_NAN};
         break;
-    default: { /* text: digits of a number below 5000 */
-        uint32_t k = (uint32_t)(uint64_t)i % 5000;
-        v.str.ptr = text_pool + k * 16;
-        v.str.len = (uint32_t)snprintf(text_pool + k * 16, 16, "%u", k * 7);
-        if (k == 13) v.str.len = 0;
-        break;
-    }
+    default: v.str = model_text((uint32_t)(uint64_t)i % 5000); break;
     }
     return v;
 }
