@@ -67,6 +67,7 @@ static tcudb_status run_query(Run *run, Error *err)
 
 tcudb_status session_dispatch(Run *run, Error *err)
 {
+    if (run->stmt->warning != NULL) session_notify(run->session, "WARNING", "01000", "%s", run->stmt->warning);
     switch (run->stmt->kind) {
     case STMT_QUERY: return run_query(run, err);
     case STMT_CREATE_TABLE: return session_create_table(run, err);

@@ -15,9 +15,9 @@ set(ENGINE_LIBRARIES ${PG_QUERY_LIBRARY} ${PROTOBUF_C_LIBRARY} pcre2-8 utf8proc 
 add_library(tcudb_shared SHARED $<TARGET_OBJECTS:engine>)
 set_target_properties(tcudb_shared PROPERTIES OUTPUT_NAME tcudb VERSION ${PROJECT_VERSION}
   SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-target_include_directories(tcudb_shared INTERFACE include)
+target_include_directories(tcudb_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_link_libraries(tcudb_shared PRIVATE ${ENGINE_LIBRARIES})
-target_link_options(tcudb_shared INTERFACE -Wl,--allow-shlib-undefined) # until every room has landed
+target_link_options(tcudb_shared INTERFACE $<BUILD_INTERFACE:-Wl,--allow-shlib-undefined>) # until every room has landed
 target_link_options(tcudb_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_SOURCE_DIR}/tool/cmake/tcudb.map)
 
 add_library(engine_static STATIC $<TARGET_OBJECTS:engine>)
