@@ -176,7 +176,7 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
         TRY(session_exec(run, phys, session_drop_batch, NULL, err));
         run->report.seconds = 1e-3 * (now_ms() - start);
     } else {
-        session_explain_engine(&run->session->settings, &run->report);
+        session_explain_engine(run->session, &run->report);
     }
     return explain->json ? print_json(run, explain, phys, err) : print_text(run, explain, phys, err);
 }

@@ -33,7 +33,7 @@ static tcudb_status find_pool(Session *session, Pool **out, Error *err)
 tcudb_status session_set_up(Run *run, Error *err)
 {
     Session *session = run->session;
-    TRY(session_check_engine(&session->settings, err));
+    TRY(session_check_engine(session, err));
     return find_pool(session, &run->pool, err);
 }
 
@@ -80,7 +80,7 @@ tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *
 {
     ExecEnv env = exec_env(run);
     tcudb_status status = exec_run(&env, phys, batch, ctx, &run->report, err);
-    session_explain_engine(&run->session->settings, &run->report);
+    session_explain_engine(run->session, &run->report);
     return status;
 }
 

@@ -38,7 +38,8 @@ struct Session {
     SessionNotice notice;
     void *notice_ctx;
     Watch watch;
-    Pool *pool; /* of its own after SET tcudb.threads; NULL: the instance's */
+    Pool *pool;          /* of its own after SET tcudb.threads; NULL: the instance's */
+    char no_device[208]; /* why no GPU runs queries; "": not looked for yet */
 };
 
 /* One statement on its way. Everything in it lives in `arena` or longer. */
@@ -113,9 +114,9 @@ tcudb_status session_columns(const SessionSink *sink, const PlanCol *cols, uint3
 /* ---- engine.c ------------------------------------------------------------------------------ */
 
 /* Before a plan runs: with tcudb.require_engine, an engine that cannot run it is an error. */
-tcudb_status session_check_engine(const Settings *settings, Error *err) MUST_CHECK;
+tcudb_status session_check_engine(Session *session, Error *err) MUST_CHECK;
 /* After it ran: why not the engine asked for, if it was another. */
-void session_explain_engine(const Settings *settings, ExecReport *report);
+void session_explain_engine(Session *session, ExecReport *report);
 
 /* ---- ddl.c, setting.c, explain.c, prepare.c, copy.c, call.c -------------------------------- */
 

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The shell on a terminal (a pty): prompts, editing, Ctrl-C, boxes cut to the screen, beginners' words."""
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import struct
+import sys
+import tempfile
+import termios
+import time
+
+BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
+HOME = tempfile.mkdtemp(prefix="tcudb-terminal-")
+
+
+class Terminal:
+    def __init__(self, *args, rows=30, cols=80):
+        self.text = ""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            env = {"HOME": HOME, "TERM": "xterm", "PATH": os.environ["PATH"], "PAGER": "cat", "LC_ALL": "C.UTF-8"}
+            os.execve(str(BUILD / "tcudb"), ["tcudb", *args], env)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+    def read(self, wait):
+        ready, _, _ = select.select([self.fd], [], [], wait)
+        if not ready:
+            return False
+        try:
+            data = os.read(self.fd, 65536)
+        except OSError:
+            return False
+        self.text += data.decode(errors="replace")
+        return bool(data)
+
+    def expect(self, pattern, seconds=20):
+        """Waits for the pattern in what has come since the last match; returns it without control sequences."""
+        end = time.time() + seconds
+        while True:
+            plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]", "", self.text)
+            match = re.search(pattern, plain, re.S)
+            if match:
+                self.text = plain[match.end():]
+                return plain[:match.end()]
+            if time.time() > end:
+                raise AssertionError(f"no {pattern!r} in {plain!r}")
+            self.read(0.1)
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text, pattern):
+        self.send(text + "\n")
+        return self.expect(pattern)
+
+    def end(self):
+        while self.read(2):
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(status)
+
+
+def prompts():
+    t = Terminal()
+    t.expect(r"Type help for help.*tcudb=> ")
+    t.line("select 'x", r"tcudb'> ")
+    t.line("y' as a, (1", r"tcudb\(> ")
+    t.line("+ 2) as b", r"tcudb-> ")
+    shown = t.line(";", r"\(1 row\).*Time: .* ms \(cpu\).*tcudb=> ")
+    assert "x↵" in shown and "│ 3" in shown.replace("       3", " 3"), shown
+    t.line("begin;", r"BEGIN.*tcudb=\*> ")
+    t.line("select oops;", r"column \"oops\" does not exist.*tcudb=!> ")
+    t.line("rollback;", r"ROLLBACK.*tcudb=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
+def beginners():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.line("help", r"ends in a semicolon.*=> ")
+    t.line("create table orders (id int)", r"-> ")
+    t.line("", r"the statement runs when it ends in a semicolon.*-> ")
+    t.line(";", r"=> ")
+    t.line("describe orders", r"Table \"orders\".*integer.*=> ")
+    t.line("show tables;", r"orders.*=> ")
+    t.line("select * from ordres;", r"Perhaps you meant \"orders\".*=> ")
+    t.line("exit", r"")
+    assert t.end() == 0
+
+
+def interrupt():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.send("select count(*) from generate_series(1, 3000000) a, generate_series(1, 3000000) b where a + b < 0;\n")
+    time.sleep(1.0)
+    start = time.time()
+    t.send("\x03")
+    t.expect(r"canceling statement due to user request.*=> ")
+    assert time.time() - start < 2
+    t.send("select 1 +")
+    t.send("\x03")
+    t.expect(r"=> ")
+    t.line("select 42 as alive;", r"42.*=> ")
+    t.send("\x04")
+    assert t.end() == 0
+
+
+def cut_boxes():
+    t = Terminal("-q", cols=60)
+    t.expect(r"=> ")
+    shown = t.line("select g as n, repeat('long ', 30) as t from generate_series(1, 1000) g order by 1;",
+                   r"\(1000 rows, 40 shown\).*=> ")
+    assert "⋮" in shown and "…" in shown
+    boxes = [line for line in shown.splitlines() if line.startswith(("│", "┌", "└"))]
+    assert boxes and max(len(line.rstrip()) for line in boxes) <= 60, max(boxes, key=len)
+    assert len([line for line in boxes if line.startswith("│")]) == 43  # names, types, 40 rows, the gap
+    shown = t.line("select " + ", ".join(f"{i} as column_number_{i}" for i in range(20)) + ";", r"columns shown\).*=> ")
+    boxes = [line for line in shown.splitlines() if line.startswith(("│", "┌", "└"))]
+    assert max(len(line.rstrip()) for line in boxes) <= 60
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
+def completion():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.line("create table wonderful (particular int);", r"=> ")
+    t.send("select parti\t from wonder\t;\n")
+    t.expect(r"particular.*\(0 rows\).*=> ")
+    t.send("\\timi\t off\n")
+    t.expect(r"=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
+def history():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.line("select 'first' as f;", r"first.*first.*=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.send("\x1b[A")  # \q
+    t.send("\x1b[A\n")
+    t.expect(r"│ first.*=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
+def progress():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.send("set statement_timeout = 2000;\n")
+    t.expect(r"=> ")
+    os.environ["X"] = "1"
+    t.send("select count(*) from generate_series(1, 3000000) a, generate_series(1, 3000000) b where a + b < 0;\n")
+    t.expect(r"statement timeout.*=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
+def main():
+    failed = 0
+    tests = [prompts, beginners, interrupt, cut_boxes, completion, history, progress]
+    for test in tests:
+        if len(sys.argv) > 1 and sys.argv[1] not in test.__name__:
+            continue
+        try:
+            test()
+        except AssertionError as error:
+            failed += 1
+            print(f"--- {test.__name__}: {error}")
+    print(f"{len(tests) - failed} of {len(tests)} terminal cases passed")
+    sys.exit(1 if failed else 0)
+
+
+main()
