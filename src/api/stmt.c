@@ -46,6 +46,7 @@ static tcudb_status prepare(tcudb_conn *conn, const char *sql, tcudb_stmt *stmt,
 {
     const Type *types = NULL;
     const PlanCol *cols = NULL;
+    arena_init(&stmt->arena, db_mem(conn->db->instance.db));
     TRY(session_prepare(conn->session, str_of(sql), NULL, 0, &stmt->prepared, err));
     stmt->nparams = prepared_params(stmt->prepared, &types);
     stmt->ncols = prepared_columns(stmt->prepared, &cols);

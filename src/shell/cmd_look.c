@@ -42,7 +42,6 @@ void cmd_timing(Shell *shell, const Args *args)
 void cmd_tuples(Shell *shell, const Args *args)
 {
     set_switch(shell, args, &shell->look.tuples_only);
-    say_switch(shell, "Tuples only", shell->look.tuples_only);
 }
 
 static void set_mode(Shell *shell, Mode mode)
@@ -158,7 +157,6 @@ static void pset_pager(Shell *shell, const Args *value)
 static void pset_footer(Shell *shell, const Args *value)
 {
     set_switch(shell, value, &shell->look.footer);
-    say(shell, shell->look.footer ? "Default footer is on." : "Default footer is off.");
 }
 
 static void pset_types(Shell *shell, const Args *value)

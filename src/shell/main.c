@@ -49,17 +49,11 @@ static bool run_task(Shell *shell, const Task *task)
     return done;
 }
 
-/* A script file that is not there is psql's status 1, a statement that failed 3. */
-static int task_status(const Task *task)
-{
-    bool readable = !task->file || strcmp(task->text, "-") == 0 || access(task->text, R_OK) == 0;
-    return readable ? EXIT_SCRIPT : EXIT_FATAL;
-}
-
 static int run_tasks(Shell *shell, const Options *options)
 {
     for (size_t i = 0; i < options->ntasks && !shell->quit; i++)
-        if (!run_task(shell, &options->tasks[i])) return task_status(&options->tasks[i]);
+        if (!run_task(shell, &options->tasks[i]))
+            return shell->exit_status == EXIT_FINE ? EXIT_SCRIPT : shell->exit_status;
     return EXIT_FINE;
 }
 

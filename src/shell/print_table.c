@@ -79,7 +79,8 @@ static void aligned_line(const Table *table, const Cell *row, const size_t *widt
         bool more = line + 1 < count_lines(row[c].text, row[c].len);
         bool last = c + 1 == table->ncols;
         fputc(' ', to);
-        if (table->right[c]) print_spaces(to, pad);
+        bool over = last && line > 0 && line >= count_lines(row[c].text, row[c].len);
+        if (table->right[c] && !over) print_spaces(to, pad);
         fwrite(cell.text, 1, cell.len, to);
         if (!table->right[c] && (!last || more)) print_spaces(to, pad);
         if (more)
@@ -132,31 +133,45 @@ void aligned_table(Print *print, FILE *to)
 
 /* ---- markdown ------------------------------------------------------------------------------ */
 
-static void markdown_cell(const char *text, size_t len, FILE *to, size_t *width)
+static void markdown_cell(const Cell *cell, size_t width, bool right, FILE *to)
 {
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '|')
-            *width += (size_t)fprintf(to, "\\|") - 1;
-        else if (text[i] == '\n')
-            *width += (size_t)fprintf(to, "<br>") - 1;
+    size_t used = text_width(cell->text, cell->len);
+    for (size_t i = 0; i < cell->len; i++)
+        used += cell->text[i] == '|' ? 1 : cell->text[i] == '\n' ? strlen("<br>") : 0;
+    size_t pad = used < width ? width - used : 0;
+    if (right) print_spaces(to, pad);
+    for (size_t i = 0; i < cell->len; i++) {
+        if (cell->text[i] == '|')
+            fputs("\\|", to);
+        else if (cell->text[i] == '\n')
+            fputs("<br>", to);
         else
-            fputc(text[i], to);
+            fputc(cell->text[i], to);
     }
-    *width += text_width(text, len);
+    if (!right) print_spaces(to, pad);
 }
 
 static void markdown_row(const Table *table, const Cell *cells, const size_t *widths, FILE *to)
 {
     for (uint32_t c = 0; c < table->ncols; c++) {
-        Cell cell = cells[c];
-        size_t plain = text_width(cell.text, cell.len);
-        size_t width = 0;
         fputs(c == 0 ? "| " : " | ", to);
-        if (table->right[c] && plain < widths[c]) print_spaces(to, widths[c] - plain);
-        markdown_cell(cell.text, cell.len, to, &width);
-        if (!table->right[c] && width < widths[c]) print_spaces(to, widths[c] - width);
+        markdown_cell(&cells[c], widths[c], table->right[c], to);
     }
     fputs(" |\n", to);
+}
+
+/* Escapes and line breaks need more room than the text itself. */
+static void markdown_widen(const Table *table, size_t *widths)
+{
+    for (uint64_t r = 0; r < table_kept(table); r++) {
+        const Cell *row = table_at(table, r);
+        for (uint32_t c = 0; c < table->ncols; c++) {
+            size_t width = text_width(row[c].text, row[c].len);
+            for (size_t i = 0; i < row[c].len; i++)
+                width += row[c].text[i] == '|' ? 1 : row[c].text[i] == '\n' ? strlen("<br>") : 0;
+            if (width > widths[c]) widths[c] = width;
+        }
+    }
 }
 
 void markdown_table(Print *print, FILE *to)
@@ -164,6 +179,7 @@ void markdown_table(Print *print, FILE *to)
     const Table *table = &print->table;
     size_t *widths = column_widths(table, true);
     Cell *names = shell_alloc((table->ncols + 1) * sizeof *names);
+    markdown_widen(table, widths);
     for (uint32_t c = 0; c < table->ncols; c++) {
         names[c] = (Cell){.text = table->names[c], .len = (uint32_t)strlen(table->names[c])};
         if (widths[c] < 3) widths[c] = 3;
@@ -188,6 +204,12 @@ static void record_line(unsigned long long record, size_t names, size_t values, 
     assert(used > 0);
     for (size_t at = (size_t)used; at < names + values + 3; at++) fputc(at == names + 1 ? '+' : '-', to);
     fputc('\n', to);
+}
+
+static void record_gap(unsigned long long record, size_t names, size_t values, FILE *to)
+{
+    for (size_t at = 0; record > 0 && at < names + values + 3; at++) fputc(at == names + 1 ? '+' : '-', to);
+    if (record > 0) fputc('\n', to);
 }
 
 static void expanded_cell(const char *name, size_t name_width, const Cell *cell, size_t width, FILE *to)
@@ -222,7 +244,7 @@ void expanded_table(Print *print, FILE *to)
     if (table_kept(table) == 0 && !print->shell->look.tuples_only) fputs("(0 rows)\n", to);
     for (uint64_t r = 0; r < table_kept(table); r++) {
         if (print->shell->look.tuples_only)
-            fputs(r > 0 ? "\n" : "", to);
+            record_gap(r, names, values, to);
         else
             record_line(r + 1, names, values, to);
         const Cell *row = table_at(table, r);

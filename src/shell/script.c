@@ -32,8 +32,10 @@ static bool run_front(Shell *shell, size_t n)
     const char *sql = shell->buffer.data;
     size_t from = 0;
     Text expanded = {0};
+    size_t end = n;
     while (from < n && isspace((unsigned char)sql[from])) from++;
-    var_expand(shell, sql + from, n - from, &expanded);
+    while (end > from && isspace((unsigned char)sql[end - 1])) end--;
+    var_expand(shell, sql + from, end - from, &expanded);
     text_clear(&shell->last);
     text_str(&shell->last, text_cstr(&expanded));
     drop_front(&shell->buffer, n); /* before it runs: COPY may read further lines */
@@ -197,8 +199,10 @@ static FILE *open_script(Shell *shell, const char *path)
         file = NULL;
         errno = EISDIR;
     }
-    if (file == NULL) shell_complain(shell, "tcudb: error: %s: %s", path, strerror(errno));
-    return file;
+    if (file != NULL) return file;
+    shell_complain(shell, "tcudb: error: %s: %s", path, strerror(errno));
+    if (shell->depth == 0) shell->exit_status = EXIT_FATAL;
+    return NULL;
 }
 
 bool shell_script_file(Shell *shell, const char *path)

@@ -98,7 +98,7 @@ struct Shell {
     Text copy_line;        /* of it: not yet handed out */
     bool failed;           /* a command of the shell's own failed */
     bool quit;
-    int exit_status;
+    int exit_status; /* if it is not EXIT_SCRIPT that a failed script ends with */
 
     Text buffer;       /* the statement being typed */
     Text last;         /* the statement run last: \g, \e, \p */

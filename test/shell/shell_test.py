@@ -16,7 +16,7 @@ FOLDER = tempfile.mkdtemp(prefix="tcudb-shell-")
 ENV = {**os.environ, "HOME": FOLDER, "TERM": "dumb"}
 ENV.pop("PAGER", None)
 
-VALUES = "select * from (values (1, 'one', 1.50), (20, null, -3.25)) as v (a, b, c)"
+VALUES = "select * from (values (1, 'one', 1.50::numeric(4,2)), (20, null, -3.25)) as v (a, b, c)"
 
 
 def write(name, text):
@@ -33,13 +33,13 @@ def cases():
         " 20 |     | -3.25\n"
         "(2 rows)\n\n"), "", 0
     yield "box", ["--box", "-c", VALUES], "", (
-        "┌─────────┬──────┬─────────┐\n"
-        "│    a    │  b   │    c    │\n"
-        "│ integer │ text │ numeric │\n"
-        "├─────────┼──────┼─────────┤\n"
-        "│       1 │ one  │    1.50 │\n"
-        "│      20 │      │   -3.25 │\n"
-        "└─────────┴──────┴─────────┘\n"
+        "┌─────────┬──────┬──────────────┐\n"
+        "│    a    │  b   │      c       │\n"
+        "│ integer │ text │ numeric(4,2) │\n"
+        "├─────────┼──────┼──────────────┤\n"
+        "│       1 │ one  │         1.50 │\n"
+        "│      20 │      │        -3.25 │\n"
+        "└─────────┴──────┴──────────────┘\n"
         "(2 rows)\n"), "", 0
     yield "csv", ["--csv", "-c", "select 1 as a, 'x,y' as b, 'say \"hi\"' as c, null as d"], "", \
         'a,b,c,d\n1,"x,y","say ""hi""",\n', "", 0
@@ -115,7 +115,7 @@ def cases():
         "(3 rows)\n\n"), "", 0
     yield "schema", ["-q"], "create table \"T x\" (a int not null, b text);\ncreate view v as select a from \"T x\";\n.schema\n", \
         ["CREATE TABLE \"T x\" (\n    a integer NOT NULL,\n    b text\n);\n", "CREATE VIEW v AS "], "", 0
-    yield "tables", ["-qt"], "create table t (a int); insert into t values (1);\n\\dt\n", ["t    | table | 1       | 1"], "", 0
+    yield "tables", ["-qt"], "create table t (a int); insert into t values (1);\n\\dt\n", ["t | table | 1 | 1"], "", 0
     yield "nothing to describe", ["-q", "-c", "\\dt"], "", "", "Did not find any relations.\n", 0
     yield "describe what is not there", ["-q", "-c", "\\d nix"], "", "", "Did not find any relation named \"nix\".\n", 3
     yield "unknown commands", ["-q", "-c", "\\frob"], "", "", ["invalid command \\frob", "Try \\? for help."], 3

@@ -51,7 +51,7 @@ static void show(void **state)
     assert_answer(conn, "show server_version_num", "150000");
     assert_answer(conn, "show tcudb.engine", "auto");
     ask(conn, "create table b (x int); create view a as select 1 as y");
-    assert_answer(conn, "show tables", "a|view|1|~|SELECT 1 AS y\nb|table|1|0|~");
+    assert_answer(conn, "show tables", "a|view|1|~|select 1 as y\nb|table|1|0|~");
     ask(conn, "drop view a; drop table b");
     assert_non_null(strstr(ask(conn, "show all"), "tcudb.memory_limit"));
 }
