@@ -84,17 +84,17 @@ static size_t total_width(const Box *box, size_t cap)
 
 static void fit(Box *box, size_t screen)
 {
-    size_t cap = 0;
-    for (uint32_t c = 0; c < box->table->ncols; c++) widen(&cap, box->widths[c]);
+    size_t widest = 0;
+    for (uint32_t c = 0; c < box->table->ncols; c++) widen(&widest, box->widths[c]);
+    size_t cap = widest;
     if (screen == 0 || total_width(box, cap) <= screen) return;
     while (cap > NARROWEST && total_width(box, cap) > screen) cap--;
-    while (total_width(box, cap) > screen && box->left + box->right > 2) {
-        if (box->left > box->right)
-            box->left--;
-        else
-            box->right--;
+    for (uint32_t shown = box->table->ncols; shown > 2 && total_width(box, cap) > screen;) {
+        shown--;
+        box->left = (shown + 1) / 2;
+        box->right = shown / 2;
     }
-    while (total_width(box, cap + 1) <= screen) cap++; /* what the hidden columns left */
+    while (cap < widest && total_width(box, cap + 1) <= screen) cap++; /* room that the hidden columns left */
     for (uint32_t c = 0; c < box->table->ncols; c++)
         if (box->widths[c] > cap) box->widths[c] = cap;
 }
