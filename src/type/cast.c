@@ -51,6 +51,8 @@ static const Func cut_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,     
                                 false,    {TEXT},    TYPE_BPCHAR, text_cut_bpchar};
 static const Func fit_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
                                 false,    {TEXT},    TYPE_BPCHAR, text_fit_bpchar};
+static const Func cut_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_cut_text};
+static const Func fit_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_fit_text};
 static const Func rescale_numeric = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
                                      false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
 
@@ -107,11 +109,10 @@ tcudb_status func_cast(Type from, Type to, CastContext context, int position, co
             *out = to.id == TYPE_NUMERIC ? cast_numeric(from, to) : NULL;
         else if (find_line(from.id, to.id) != NULL)
             *out = &find_line(from.id, to.id)->func;
-        else if (to.id == TYPE_TEXT || to.length == 0)
+        else if (to.id == TYPE_TEXT || (to.id == TYPE_VARCHAR && to.length == 0))
             *out = &cast_to_text;
         else
-            return error_unsupported(err, position, "a cast from %s to %s with a length", type_base_name(from),
-                                     type_base_name(to));
+            *out = context == CAST_EXPLICIT ? &cut_to_text : &fit_to_text;
         return TCUDB_OK;
     }
     return error_at(err, SQLSTATE_CANNOT_COERCE, position, "cannot cast type %s to %s", type_base_name(from),

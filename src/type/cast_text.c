@@ -71,3 +71,21 @@ KERNEL(text_fit_bpchar)
 {
     return fit_rows(&args[0], sel, n, false, out, err);
 }
+
+/* To varchar(n) and char(n) from other types: the text, then its length. */
+static tcudb_status print_and_fit(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool cut, Vector *out,
+                                  Error *err)
+{
+    TRY(any_to_text(ctx, args, 1, sel, n, out, err));
+    return fit_rows(out, sel, n, cut, out, err);
+}
+
+KERNEL(any_cut_text)
+{
+    return print_and_fit(ctx, args, sel, n, true, out, err);
+}
+
+KERNEL(any_fit_text)
+{
+    return print_and_fit(ctx, args, sel, n, false, out, err);
+}

@@ -304,6 +304,37 @@ static double cotd(double x)
     return t == 0 ? 0 : t;
 }
 
+/* The inverses, scaled so that 0, 0.5 and 1 give exact angles. */
+static double asin_quadrant(double x) /* 0..1 */
+{
+    return x <= 0.5 ? asin(x) / asin(0.5) * 30 : 90 - acos(x) / acos(0.5) * 60;
+}
+
+static double acos_quadrant(double x)
+{
+    return x <= 0.5 ? 90 - asin(x) / asin(0.5) * 30 : acos(x) / acos(0.5) * 60;
+}
+
+static double asind(double x)
+{
+    return x >= 0 ? asin_quadrant(x) : -asin_quadrant(-x);
+}
+
+static double acosd(double x)
+{
+    return x >= 0 ? acos_quadrant(x) : 90 + asin_quadrant(-x);
+}
+
+DOMAIN(float8_asind, !(x < -1 || x > 1), x != x ? x : asind(x))
+DOMAIN(float8_acosd, !(x < -1 || x > 1), x != x ? x : acosd(x))
+PLAIN(float8_atand, atan(x) / atan(1.0) * 45)
+
+KERNEL(float8_atan2d)
+{
+    BINARY_ROWS(double, double, double, r = atan2(x, y) / atan(1.0) * 45);
+    return TCUDB_OK;
+}
+
 DOMAIN(float8_sind, !isinf(x), sind(x))
 DOMAIN(float8_cosd, !isinf(x), cosd(x))
 DOMAIN(float8_tand, !isinf(x), tand(x))
