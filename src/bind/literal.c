@@ -119,8 +119,7 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
     }
     int64_t mods[4];
     uint32_t nmods = 0;
-    bool interval = strcmp(name, "interval") == 0; /* its modifiers are a mask of fields: see interval_fields */
-    for (size_t i = 0; i < node->n_typmods && !interval; i++) {
+    for (size_t i = 0; i < node->n_typmods; i++) { /* an interval's are a mask of fields and a precision */
         if (nmods == 4 || !modifier(node->typmods[i], &mods[nmods])) {
             return error_at(err, SQLSTATE_INVALID_PARAMETER_VALUE, position,
                             "type modifiers must be simple constants or identifiers");
@@ -132,100 +131,12 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
 
 /* ---- casts */
 
-/* The fields of INTERVAL '3' DAY as the grammar gives them: a mask, and perhaps a precision of the seconds. */
-enum {
-    FIELD_MONTH = 1 << 1,
-    FIELD_YEAR = 1 << 2,
-    FIELD_DAY = 1 << 3,
-    FIELD_HOUR = 1 << 10,
-    FIELD_MINUTE = 1 << 11,
-    FIELD_SECOND = 1 << 12,
-    FIELD_ALL = 0x7FFF
-};
-
-static bool is_number(const char *text)
-{
-    text += strspn(text, " \t\n");
-    if (*text == '+' || *text == '-') text++;
-    size_t digits = strspn(text, "0123456789.");
-    return digits > 0 && text[digits + strspn(text + digits, " \t\n")] == '\0';
-}
-
-/* The smallest field counts: a bare number is in its unit, and what is below it is cut off. */
-static const struct {
-    int64_t field;
-    const char *unit;
-    int64_t micros; /* of one unit, hours and below */
-} interval_units[] = {
-    {FIELD_SECOND, "second", 1},
-    {FIELD_MINUTE, "minute", INT64_C(60000000)},
-    {FIELD_HOUR, "hour", INT64_C(3600000000)},
-    {FIELD_DAY, "day", 0},
-    {FIELD_MONTH, "month", 0},
-    {FIELD_YEAR, "year", 0},
-};
-
-static void cut_interval(Interval *value, int64_t field, int64_t unit_micros)
-{
-    if (unit_micros > 0) {
-        value->micros -= value->micros % unit_micros;
-        return;
-    }
-    value->micros = 0;
-    if (field == FIELD_DAY) return;
-    value->days = 0;
-    if (field == FIELD_YEAR) value->months -= value->months % 12;
-}
-
-static void round_seconds(Interval *value, int64_t precision)
-{
-    int64_t step = 1;
-    for (int64_t i = precision; i < 6; i++) step *= 10;
-    int64_t half = value->micros < 0 ? -(step / 2) : step / 2;
-    if (step > 1) value->micros = (value->micros + half) / step * step;
-}
-
-/* A literal of INTERVAL with fields: parsed here, since the fields say what its numbers mean. */
-static tcudb_status interval_fields(Binder *b, const PgQuery__TypeName *type, Expr *arg, Expr **out, Error *err)
-{
-    *out = arg;
-    int64_t mask, precision = 6;
-    if (type->n_typmods == 0 || !modifier(type->typmods[0], &mask)) return TCUDB_OK;
-    if (type->n_typmods > 1 && !modifier(type->typmods[1], &precision)) return TCUDB_OK;
-    int position = bind_position(b, type->location);
-    bool literal = arg->kind == EXPR_CONST && arg->type.id == TYPE_UNKNOWN && !arg->value.null;
-    if (!literal) return error_unsupported(err, position, "INTERVAL with fields of a value that is no literal");
-    if (precision > 6) precision = 6;
-    const char *text = bind_name(b, arg->value.str, err);
-    TRY_PTR(text);
-    const char *colon = strchr(text, ':');
-    if (mask == (FIELD_MINUTE | FIELD_SECOND) && colon != NULL && colon == strrchr(text, ':')) {
-        return error_unsupported(err, position, "INTERVAL 'm:s' MINUTE TO SECOND");
-    }
-    size_t unit = 0;
-    while (!(mask & interval_units[unit].field)) {
-        unit++;
-        assert(unit < sizeof interval_units / sizeof *interval_units);
-    }
-    if (mask != FIELD_ALL && is_number(text))
-        text = arena_printf(b->arena, err, "%s %s", text, interval_units[unit].unit);
-    TRY_PTR(text);
-    Value value;
-    tcudb_status status = value_parse(str_of(text), TYPE(TYPE_INTERVAL), b->arena, &value, err);
-    if (status != TCUDB_OK && err != NULL) err->position = arg->position;
-    TRY(status);
-    if (mask != FIELD_ALL) cut_interval(&value.interval, interval_units[unit].field, interval_units[unit].micros);
-    round_seconds(&value.interval, precision);
-    return constant(b, &value, arg->position, out, err);
-}
-
 tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err)
 {
     Type type;
     Expr *arg;
     TRY(bind_typename(b, node->type_name, &type, err));
     TRY(bind_expr(b, block, node->arg, &arg, err));
-    if (type.id == TYPE_INTERVAL) TRY(interval_fields(b, node->type_name, arg, &arg, err));
     int position = node->location >= 0 ? bind_position(b, node->location) : bind_position(b, node->type_name->location);
     return bind_coerce(b, arg, type, CAST_EXPLICIT, position, out, err);
 }

@@ -53,6 +53,8 @@ static const Func fit_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,     
                                 false,    {TEXT},    TYPE_BPCHAR, text_fit_bpchar};
 static const Func cut_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_cut_text};
 static const Func fit_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_fit_text};
+static const Func fit_interval = {"interval", FUNC_CAST, FUNC_STRICT,         CMP_NONE, 1, false,
+                                  {INTERVAL}, INTERVAL,  interval_to_interval};
 static const Func rescale_numeric = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
                                      false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
 
@@ -106,7 +108,9 @@ tcudb_status func_cast(Type from, Type to, CastContext context, int position, co
         if (type_is_text(from))
             *out = type_is_text(to) ? cast_length(from, to, context) : &cast_from_text;
         else if (from.id == to.id)
-            *out = to.id == TYPE_NUMERIC ? cast_numeric(from, to) : NULL;
+            *out = to.id == TYPE_NUMERIC                      ? cast_numeric(from, to)
+                   : to.id == TYPE_INTERVAL && to.length != 0 ? &fit_interval
+                                                              : NULL;
         else if (find_line(from.id, to.id) != NULL)
             *out = &find_line(from.id, to.id)->func;
         else if (to.id == TYPE_TEXT || (to.id == TYPE_VARCHAR && to.length == 0))

@@ -73,8 +73,8 @@ KERNEL(text_fit_bpchar)
 }
 
 /* To varchar(n) and char(n) from other types: the text, then its length. */
-static tcudb_status print_and_fit(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool cut, Vector *out,
-                                  Error *err)
+static tcudb_status print_and_fit(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool cut,
+                                  Vector *out, Error *err)
 {
     TRY(any_to_text(ctx, args, 1, sel, n, out, err));
     return fit_rows(out, sel, n, cut, out, err);

@@ -60,7 +60,12 @@ tcudb_status interval_range_error(Error *err);
 /* Input and output functions, ISO style, month before day where it is open. *_print: see int_print. */
 tcudb_status date_parse(Str text, int32_t *out, Error *err) MUST_CHECK;
 tcudb_status timestamp_parse(Str text, int64_t *out, Error *err) MUST_CHECK;
-/* fields: 0 or the mask of INTERVAL '1' YEAR's fields (bit 1 month, 2 year, 3 day, 10..12 h, min, s). */
+/* Type.length of an interval: the mask of INTERVAL '1' YEAR's fields (bit 1 month, 2 year, 3 day, 10 to 12 hour,
+ * minute, second; 0: all), and one more than the digits of a second (0: six). */
+enum { INTERVAL_ALL_FIELDS = 0x7fff };
+#define INTERVAL_PRECISION(digits) (((digits) + 1u) << 16)
+/* Drops what is below the fields and digits that `fields` allows. */
+void interval_cut(Interval *v, uint32_t fields);
 tcudb_status interval_parse(Str text, uint32_t fields, Interval *out, Error *err) MUST_CHECK;
 uint32_t date_print(int32_t value, char *buffer);
 uint32_t timestamp_print(int64_t value, char *buffer);

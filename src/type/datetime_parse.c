@@ -9,8 +9,8 @@
  * its length and by which of the three are still open (month before day; three digits and more are a
  * year). A time zone is read and ignored, as timestamp without time zone demands.
  *
- * Limits: 'now', 'today' and their like are reported as unsupported: input functions have no clock. Zones by
- * region name ('Europe/Rome') are not known.
+ * Limits: 'now' and 'today' are the moment of reading, not the transaction's start. Zones by region name
+ * ('Europe/Rome') are not known.
  */
 #include "type/datetime.h"
 #include "type/type_int.h"
@@ -18,6 +18,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { MAX_FIELDS = 25, MAX_TEXT = 128 };
 
@@ -46,7 +47,7 @@ typedef struct Decoder {
 } Decoder;
 
 /* Outcomes of decoding; each is an error of its own in PostgreSQL. */
-typedef enum Verdict { GOOD, BAD_FORMAT, FIELD_OVERFLOW, MONTH_DAY_OVERFLOW, UNSUPPORTED, ZONE_OVERFLOW } Verdict;
+typedef enum Verdict { GOOD, BAD_FORMAT, FIELD_OVERFLOW, MONTH_DAY_OVERFLOW, ZONE_OVERFLOW } Verdict;
 
 static bool digit(char c)
 {
@@ -413,9 +414,24 @@ static Verdict decode_zone(Decoder *d, const char *p)
     return GOOD;
 }
 
+/* today and its neighbours by the system's clock, UTC; now has the time as well. */
+static Verdict decode_clock(Decoder *d, int days, bool with_time)
+{
+    struct timespec ts;
+    if (d->have & HAVE_DATE || clock_gettime(CLOCK_REALTIME, &ts) != 0) return BAD_FORMAT;
+    int64_t seconds = (int64_t)ts.tv_sec % 86400;
+    Civil c = date_to_civil((int32_t)(ts.tv_sec / 86400) - UNIX_EPOCH_DAYS + days);
+    d->year = c.year;
+    d->month = c.month;
+    d->day = c.day;
+    d->have |= HAVE_DATE;
+    if (!with_time) return GOOD;
+    return set_time(d, (int32_t)(seconds / 3600), (int32_t)(seconds / 60 % 60), (int32_t)(seconds % 60),
+                    (int32_t)(ts.tv_nsec / 1000));
+}
+
 static Verdict decode_word(Decoder *d, const char *word)
 {
-    static const char *const clock_words[] = {"now", "today", "tomorrow", "yesterday", "allballs"};
     int month = find_month(word);
     if (month != 0) return decode_month(d, month);
     if (strcmp(word, "am") == 0 || strcmp(word, "pm") == 0) {
@@ -436,8 +452,10 @@ static Verdict decode_word(Decoder *d, const char *word)
         d->is_epoch = true;
         return GOOD;
     }
-    for (size_t i = 0; i < sizeof clock_words / sizeof *clock_words; i++)
-        if (strcmp(word, clock_words[i]) == 0) return UNSUPPORTED;
+    if (strcmp(word, "allballs") == 0) return set_time(d, 0, 0, 0, 0);
+    static const char *const days[] = {"yesterday", "today", "tomorrow", "now"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(word, days[i]) == 0) return decode_clock(d, i < 3 ? i - 1 : 0, i == 3);
     if (is_ignored(word)) return GOOD;
     if (is_zone(word)) {
         d->have |= HAVE_ZONE;
@@ -549,7 +567,6 @@ static tcudb_status verdict_error(Verdict v, const char *type_name_, Str text, E
 {
     if (text.len > ERROR_TEXT / 2) text.len = ERROR_TEXT / 2;
     assert(v != GOOD);
-    if (v == UNSUPPORTED) return error_unsupported(err, 0, "%s input \"" STR_FMT "\"", type_name_, STR_ARG(text));
     if (v == BAD_FORMAT)
         return error_set(err, SQLSTATE_INVALID_DATETIME_FORMAT, "invalid input syntax for type %s: \"" STR_FMT "\"",
                          type_name_, STR_ARG(text));

@@ -222,6 +222,11 @@ static tcudb_status carry(int64_t *from, int64_t unit, int32_t *to, Error *err)
 
 static tcudb_status justify(Interval v, bool hours, bool days, Interval *out, Error *err)
 {
+    if (hours && days && ((v.days > 0 && v.micros > 0) || (v.days < 0 && v.micros < 0))) { /* room for more days */
+        int64_t wide = v.days;
+        TRY(carry(&wide, 30, &v.months, err));
+        v.days = (int32_t)wide;
+    }
     if (hours) {
         TRY(carry(&v.micros, USECS_PER_DAY, &v.days, err));
         if (!days && v.days > 0 && v.micros < 0) {
@@ -272,6 +277,40 @@ KERNEL(interval_justify_days)
 KERNEL(interval_justify)
 {
     UNARY_ROWS(Interval, Interval, TRY(justify(x, true, true, &r, err)));
+    return TCUDB_OK;
+}
+
+/* ---- date_bin: the start of the stride, counted from the origin, that holds the source -------------- */
+
+static tcudb_status bin(Interval stride, int64_t source, int64_t origin, int64_t *out, Error *err)
+{
+    int64_t step, distance;
+    *out = source;
+    if (!timestamp_finite(source)) return TCUDB_OK;
+    if (!timestamp_finite(origin)) return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "origin out of range");
+    if (stride.months != 0)
+        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
+                         "timestamps cannot be binned into intervals containing months or years");
+    if (__builtin_mul_overflow((int64_t)stride.days, USECS_PER_DAY, &step) ||
+        __builtin_add_overflow(step, stride.micros, &step))
+        return interval_range_error(err);
+    if (step <= 0) return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "stride must be greater than zero");
+    if (__builtin_sub_overflow(source, origin, &distance)) return interval_range_error(err);
+    int64_t rest = distance % step, r;
+    if (__builtin_sub_overflow(source, rest < 0 ? rest + step : rest, &r) || r < TIMESTAMP_MIN)
+        return timestamp_range_error(err);
+    *out = r;
+    return TCUDB_OK;
+}
+
+KERNEL(timestamp_bin)
+{
+    const Interval *strides = args[0].data;
+    const int64_t *sources = args[1].data, *origins = args[2].data;
+    int64_t *to = out->data;
+    EACH_ROW(i, row)
+    TRY(bin(strides[row * STRIDE(args[0])], sources[row * STRIDE(args[1])], origins[row * STRIDE(args[2])], &to[row],
+            err));
     return TCUDB_OK;
 }
 
@@ -338,6 +377,15 @@ KERNEL(clock_date)
     int32_t *to = out->data;
     int32_t day = (int32_t)(today(ctx) / USECS_PER_DAY);
     EACH_ROW(i, row) to[row] = day;
+    return TCUDB_OK;
+}
+
+KERNEL(interval_to_interval)
+{
+    UNARY_ROWS(Interval, Interval, {
+        r = x;
+        interval_cut(&r, out->type.length);
+    });
     return TCUDB_OK;
 }
 

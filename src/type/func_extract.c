@@ -110,7 +110,7 @@ static const UnitWord unit_words[] = {
 
 static Unit find_unit(Str text)
 {
-    char word[16];
+    char word[32];
     if (text.len >= sizeof word) return UNIT_NONE;
     for (uint32_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -118,7 +118,7 @@ static Unit find_unit(Str text)
     }
     word[text.len] = '\0';
     for (size_t i = 0; i < sizeof unit_words / sizeof *unit_words; i++)
-        if (strcmp(word, unit_words[i].word) == 0) return unit_words[i].unit;
+        if (strncmp(word, unit_words[i].word, 10) == 0) return unit_words[i].unit; /* ten letters count */
     return UNIT_NONE;
 }
 

@@ -340,6 +340,38 @@ DOMAIN(float8_cosd, !isinf(x), cosd(x))
 DOMAIN(float8_tand, !isinf(x), tand(x))
 DOMAIN(float8_cotd, !isinf(x), cotd(x))
 
+/* As for numeric (func_numeric.c), in floating point. */
+static tcudb_status bucket(double x, double low, double high, int32_t count, int32_t *out, Error *err)
+{
+    const char *state = SQLSTATE_INVALID_ARGUMENT_FOR_WIDTH_BUCKET_FUNCTION;
+    if (count <= 0) return error_set(err, state, "count must be greater than zero");
+    if (isnan(x) || isnan(low) || isnan(high))
+        return error_set(err, state, "operand, lower bound, and upper bound cannot be NaN");
+    if (isinf(low) || isinf(high)) return error_set(err, state, "lower and upper bounds must be finite");
+    if (low == high) return error_set(err, state, "lower bound cannot equal upper bound");
+    bool before = low < high ? x < low : x > low, after = low < high ? x >= high : x <= high;
+    *out = 0;
+    if (before) return TCUDB_OK;
+    if (after) return __builtin_add_overflow(count, 1, out) ? range_error("integer", err) : TCUDB_OK;
+    double width = high - low;
+    double part = isinf(width) ? (x / 2 - low / 2) / (high / 2 - low / 2) : (x - low) / width;
+    *out = (int32_t)(part * count);
+    if (*out >= count) *out = count - 1;
+    ++*out;
+    return TCUDB_OK;
+}
+
+KERNEL(float8_width_bucket)
+{
+    const double *x = args[0].data, *low = args[1].data, *high = args[2].data;
+    const int32_t *count = args[3].data;
+    int32_t *to = out->data;
+    EACH_ROW(i, row)
+    TRY(bucket(x[row * STRIDE(args[0])], low[row * STRIDE(args[1])], high[row * STRIDE(args[2])],
+               count[row * STRIDE(args[3])], &to[row], err));
+    return TCUDB_OK;
+}
+
 /* ---- casts ------------------------------------------------------------------------------------ */
 
 #define WIDEN(name, A, B)                                                                                              \

@@ -15,6 +15,9 @@
 #include <assert.h>
 #include <pcre2.h>
 
+/* A flag of our own beside PCRE2's options: . does not match a newline. */
+#define NEWLINE_SENSITIVE UINT32_C(0x80000000)
+
 enum { MATCH_LIMIT = 10000000, HEAP_LIMIT_KB = 65536, MAX_CAPTURES = 64, JIT_ROWS = 64 };
 
 typedef struct Regex {
@@ -140,6 +143,7 @@ static tcudb_status translate(Arena *arena, Str p, uint32_t *options, Str *out, 
 static tcudb_status regex_compile(Arena *arena, Str pattern, uint32_t extra, bool jit, Regex *out, Error *err)
 {
     uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | extra;
+    if (extra & NEWLINE_SENSITIVE) options &= ~(NEWLINE_SENSITIVE | PCRE2_DOTALL);
     int code = 0;
     PCRE2_SIZE offset = 0;
     Str source;
@@ -256,8 +260,9 @@ KERNEL(text_not_iregex)
 /* ---- SIMILAR TO ----------------------------------------------------------------------------------- */
 
 /* The SQL pattern as a regular expression: % and _ become .* and ., | + * ? {} () [] keep their meaning, other
- * special characters lose it. escape " parts the pattern in three for substring(... similar ... escape). */
-static tcudb_status similar(EvalCtx *ctx, Str p, Str escape, Str *out, Error *err)
+ * special characters lose it. escape " parts the pattern in three for substring(... similar ... escape); the
+ * first part then matches as little as it can, which PCRE2 must be told by (?U (lazy). */
+static tcudb_status similar(EvalCtx *ctx, Str p, Str escape, bool lazy, Str *out, Error *err)
 {
     char *to = arena_alloc_raw(ctx->arena, (size_t)p.len * 8 + 64, err), *at = to;
     TRY_PTR(to);
@@ -268,7 +273,7 @@ static tcudb_status similar(EvalCtx *ctx, Str p, Str escape, Str *out, Error *er
     }
     bool escaped = false, set = false;
     int quotes = 0;
-    put(&at, "^(?:");
+    put(&at, lazy ? "^(?U:" : "^(?:");
     for (uint32_t i = 0; i < p.len; i++) {
         char c = p.ptr[i];
         bool is_escape = escape.len > 0 && p.len - i >= escape.len && memcmp(p.ptr + i, escape.ptr, escape.len) == 0;
@@ -278,7 +283,7 @@ static tcudb_status similar(EvalCtx *ctx, Str p, Str escape, Str *out, Error *er
                     return error_set(
                         err, SQLSTATE_INVALID_USE_OF_ESCAPE_CHARACTER,
                         "SQL regular expression may not contain more than two escape-double-quote separators");
-                put(&at, quotes++ == 0 ? "){1,1}?(" : "){1,1}(?:");
+                put(&at, quotes++ == 0 ? (lazy ? ")(" : "){1,1}?(") : lazy ? ")(?:" : "){1,1}(?:");
             } else {
                 *at++ = '\\';
                 *at++ = c;
@@ -316,13 +321,13 @@ static tcudb_status similar(EvalCtx *ctx, Str p, Str escape, Str *out, Error *er
 
 KERNEL(text_similar_escape)
 {
-    BINARY_ROWS(Str, Str, Str, TRY(similar(ctx, x, y, &r, err)));
+    BINARY_ROWS(Str, Str, Str, TRY(similar(ctx, x, y, false, &r, err)));
     return TCUDB_OK;
 }
 
 KERNEL(text_similar)
 {
-    UNARY_ROWS(Str, Str, TRY(similar(ctx, x, STR_LIT("\\"), &r, err)));
+    UNARY_ROWS(Str, Str, TRY(similar(ctx, x, STR_LIT("\\"), false, &r, err)));
     return TCUDB_OK;
 }
 
@@ -349,7 +354,9 @@ static tcudb_status substring_rows(EvalCtx *ctx, const Vector *args, const uint1
     {
         bool hit, set = false;
         Str pattern = STR_AT(1);
-        if (sql) TRY_GOTO(similar(ctx, pattern, STR_AT(2), &pattern, err));
+        if (sql)
+            TRY_GOTO(
+                similar(ctx, pattern, STR_AT(2), memmem(pattern.ptr, pattern.len, "\"", 1) != NULL, &pattern, err));
         TRY_GOTO(cached(ctx, &cache, pattern, 0, n, err));
         TRY_GOTO(regex_match(&cache.re, STR_AT(0), 0, 0, &hit, err));
         if (hit) to[row] = capture(&cache.re, STR_AT(0), capture_groups(&cache.re) > 0 ? 1 : 0, &set);
@@ -375,30 +382,35 @@ typedef struct RegexFlags {
     bool global;
 } RegexFlags;
 
-static tcudb_status read_flags(Str flags, bool global_allowed, RegexFlags *out, Error *err)
+/* function: whose call it is, if "g" is not for it; else NULL. */
+static tcudb_status read_flags(Str flags, const char *function, RegexFlags *out, Error *err)
 {
     *out = (RegexFlags){0};
     for (uint32_t i = 0; i < flags.len; i++) {
         switch (flags.ptr[i]) {
         case 'g':
-            if (!global_allowed) goto bad;
+            if (function != NULL)
+                return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "%s() does not support the \"global\" option",
+                                 function);
             out->global = true;
             break;
         case 'i': out->options |= PCRE2_CASELESS; break;
         case 'c': out->options &= ~(uint32_t)PCRE2_CASELESS; break;
         case 'x': out->options |= PCRE2_EXTENDED; break;
         case 'n':
-        case 'm': out->options |= PCRE2_MULTILINE; break;
+        case 'm': out->options |= PCRE2_MULTILINE | NEWLINE_SENSITIVE; break;
+        case 'p': out->options |= NEWLINE_SENSITIVE; break;
+        case 'w': out->options |= PCRE2_MULTILINE; break;
         case 'q': out->options |= PCRE2_LITERAL; break;
         case 's':
         case 'e':
         case 't': break;
-        default: goto bad;
+        default:
+            return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "invalid regular expression option: \"%.*s\"",
+                             (int)utf8_prefix((Str){flags.ptr + i, flags.len - i}, 1), flags.ptr + i);
         }
     }
     return TCUDB_OK;
-bad:
-    return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "invalid regular expression option: \"%c\"", flags.ptr[0]);
 }
 
 /* The replacement text with \1..\9 and \& filled in. */
@@ -452,30 +464,6 @@ static tcudb_status replace(const Regex *re, Str s, uint32_t from, uint32_t nth,
     return TCUDB_OK;
 }
 
-/* regexp_replace(s, pattern, with [, flags]). */
-KERNEL(text_regexp_replace)
-{
-    Str *to = out->data;
-    tcudb_status status = TCUDB_OK;
-    Cache cache = {0};
-    Buf buf;
-    buf_init(&buf, NULL);
-    EACH_ROW(i, row)
-    {
-        RegexFlags flags = {0};
-        Str s = STR_AT(0);
-        if (nargs > 3) TRY_GOTO(read_flags(STR_AT(3), true, &flags, err));
-        TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
-        buf.len = 0;
-        TRY_GOTO(replace(&cache.re, s, 0, flags.global ? 0 : 1, STR_AT(2), &buf, err));
-        TRY_GOTO(text_keep(ctx, &buf, &to[row], err));
-    }
-done:
-    buf_free(&buf);
-    cache_free(&cache);
-    return status;
-}
-
 /* Byte offset of the start-th character; past the end: len + 1. */
 static uint32_t start_offset(Str s, int32_t start)
 {
@@ -486,6 +474,41 @@ static uint32_t start_offset(Str s, int32_t start)
 static tcudb_status bad_parameter(const char *name, int32_t value, Error *err)
 {
     return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "invalid value for parameter \"%s\": %d", name, value);
+}
+
+/* Either regexp_replace(s, pattern, with [, flags]) or (s, pattern, with, start [, n [, flags]]). */
+static tcudb_status replace_row(EvalCtx *ctx, const Vector *args, uint32_t nargs, uint32_t row, uint32_t n,
+                                Cache *cache, Buf *buf, Error *err)
+{
+    RegexFlags flags = {0};
+    bool numbered = nargs > 3 && args[3].phys == PHYS_I32;
+    Str s = STR_AT(0);
+    int32_t start = numbered ? INT4_AT(3) : 1, nth = numbered && nargs > 4 ? INT4_AT(4) : 1;
+    if (start < 1) return bad_parameter("start", start, err);
+    if (nth < 0) return bad_parameter("n", nth, err);
+    if (nargs > 3 && args[nargs - 1].phys == PHYS_STR) TRY(read_flags(STR_AT(nargs - 1), NULL, &flags, err));
+    if (flags.global && !numbered) nth = 0;
+    TRY(cached(ctx, cache, STR_AT(1), flags.options, n, err));
+    return replace(&cache->re, s, start_offset(s, start), (uint32_t)nth, STR_AT(2), buf, err);
+}
+
+KERNEL(text_regexp_replace)
+{
+    Str *to = out->data;
+    tcudb_status status = TCUDB_OK;
+    Cache cache = {0};
+    Buf buf;
+    buf_init(&buf, NULL);
+    EACH_ROW(i, row)
+    {
+        buf.len = 0;
+        TRY_GOTO(replace_row(ctx, args, nargs, row, n, &cache, &buf, err));
+        TRY_GOTO(text_keep(ctx, &buf, &to[row], err));
+    }
+done:
+    buf_free(&buf);
+    cache_free(&cache);
+    return status;
 }
 
 /* regexp_count(s, pattern [, start [, flags]]). */
@@ -500,7 +523,7 @@ KERNEL(text_regexp_count)
         Str s = STR_AT(0);
         int32_t start = nargs > 2 ? INT4_AT(2) : 1;
         if (start < 1) TRY_GOTO(bad_parameter("start", start, err));
-        if (nargs > 3) TRY_GOTO(read_flags(STR_AT(3), false, &flags, err));
+        if (nargs > 3) TRY_GOTO(read_flags(STR_AT(3), "regexp_count", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
         to[row] = 0;
         for (uint32_t at = start_offset(s, start); at <= s.len;) {
@@ -528,7 +551,7 @@ KERNEL(text_regexp_like)
     {
         RegexFlags flags = {0};
         bool hit;
-        if (nargs > 2) TRY_GOTO(read_flags(STR_AT(2), false, &flags, err));
+        if (nargs > 2) TRY_GOTO(read_flags(STR_AT(2), "regexp_like", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
         TRY_GOTO(regex_match(&cache.re, STR_AT(0), 0, 0, &hit, err));
         to[row] = hit;
@@ -573,7 +596,7 @@ KERNEL(text_regexp_substr)
         if (start < 1) TRY_GOTO(bad_parameter("start", start, err));
         if (nth < 1) TRY_GOTO(bad_parameter("n", nth, err));
         if (group < 0) TRY_GOTO(bad_parameter("subexpr", group, err));
-        if (nargs > 4) TRY_GOTO(read_flags(STR_AT(4), false, &flags, err));
+        if (nargs > 4) TRY_GOTO(read_flags(STR_AT(4), "regexp_substr", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
         TRY_GOTO(nth_match(&cache.re, STR_AT(0), start, nth, (uint32_t)group, &to[row], &set, err));
         if (!set) TRY_GOTO(set_null(ctx, out, sel, n, row, err));
@@ -601,7 +624,7 @@ KERNEL(text_regexp_instr)
         if (nth < 1) TRY_GOTO(bad_parameter("n", nth, err));
         if (after != 0 && after != 1) TRY_GOTO(bad_parameter("endoption", after, err));
         if (group < 0) TRY_GOTO(bad_parameter("subexpr", group, err));
-        if (nargs > 5) TRY_GOTO(read_flags(STR_AT(5), false, &flags, err));
+        if (nargs > 5) TRY_GOTO(read_flags(STR_AT(5), "regexp_instr", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
         TRY_GOTO(nth_match(&cache.re, s, start, nth, (uint32_t)group, &found, &set, err));
         uint32_t offset = (uint32_t)(found.ptr - s.ptr) + (after == 1 ? found.len : 0);

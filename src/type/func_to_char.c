@@ -100,7 +100,7 @@ static tcudb_status put_name(const FormatField *f, const Parts *p, Buf *buf, Err
     case FIELD_RM_UPPER:
     case FIELD_RM_LOWER:
         if (month == 0 && p->m.date.year == 0) return TCUDB_OK;
-        name = roman_months[month == 0 ? (p->m.date.year >= 0 ? 11 : 0) : month > 0 ? month - 1 : -month - 1];
+        name = roman_months[month == 0 ? (p->m.date.year >= 0 ? 11 : 0) : month > 0 ? month - 1 : 12 + month];
         return put_word(name, 4, mode, f->fill ? 0 : 4, buf, err);
     case FIELD_AD_UPPER:
     case FIELD_BC_UPPER:

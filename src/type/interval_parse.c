@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_FIELDS = 25, MAX_TEXT = 256 };
+enum { MAX_FIELDS = 25, MAX_TEXT = 256, SIGNIFICANT = 10 /* letters of a unit's name that count */ };
 
 typedef enum Unit {
     UNIT_NONE,
@@ -103,9 +103,13 @@ static const UnitWord unit_words[] = {
 static Unit find_unit(const char *word)
 {
     for (size_t i = 0; i < sizeof unit_words / sizeof *unit_words; i++)
-        if (strcmp(word, unit_words[i].word) == 0) return unit_words[i].unit;
+        if (strncmp(word, unit_words[i].word, SIGNIFICANT) == 0) return unit_words[i].unit;
     return UNIT_NONE;
 }
+
+/* What a time hh:mm:ss.ffffff gives. */
+#define TIME_MASK                                                                                                      \
+    (1u << UNIT_HOUR | 1u << UNIT_MINUTE | 1u << UNIT_SECOND | 1u << UNIT_MILLISECOND | 1u << UNIT_MICROSECOND)
 
 typedef enum FieldKind { FIELD_NUMBER, FIELD_TIME, FIELD_WORD } FieldKind;
 
@@ -338,12 +342,12 @@ static Verdict read_number(Reader *r, const Field *f, Unit unit)
     if (!whole_number(&p, &count)) return OVERFLOW;
     if (f->negative) count = -count;
     if (*p == '-') {
-        if (unit != UNIT_NONE && unit != UNIT_MONTH) return BAD_FORMAT;
         return read_year_month(r, f, p + 1, count);
     }
     if (*p != '\0' && !point_part(p, &part)) return BAD_FORMAT;
     if (f->negative) part = -part;
-    uint32_t bit = 1u << unit;
+    uint32_t bit = 1u << unit; /* a fraction of seconds is milli- and microseconds too */
+    if (unit == UNIT_SECOND && part != 0) bit |= 1u << UNIT_MILLISECOND | 1u << UNIT_MICROSECOND;
     if (r->mask & bit) return BAD_FORMAT;
     r->mask |= bit;
     return add_unit(r, unit, count, part);
@@ -357,14 +361,15 @@ static Verdict read_fields(Reader *r, uint32_t wanted)
         const Field *f = &r->fields[i];
         Verdict v = GOOD;
         if (f->kind == FIELD_TIME) {
-            if (r->mask & (1u << UNIT_HOUR)) return BAD_FORMAT;
-            r->mask |= 1u << UNIT_HOUR | 1u << UNIT_MINUTE | 1u << UNIT_SECOND;
+            if (r->mask & TIME_MASK) return BAD_FORMAT;
+            r->mask |= TIME_MASK;
             v = read_time(r, f, wanted);
             unit = UNIT_DAY;
         } else if (f->kind == FIELD_NUMBER) {
             bool dash = strchr(f->text, '-') != NULL;
             if (unit == UNIT_NONE && !dash) unit = default_unit(wanted);
             v = read_number(r, f, unit);
+            if (unit == UNIT_HOUR) unit = UNIT_DAY; /* of a number to the left without one: '3 2 hours' */
             used = true;
         } else {
             unit = find_unit(f->text);
@@ -386,44 +391,86 @@ static Verdict read_fields(Reader *r, uint32_t wanted)
     return GOOD;
 }
 
-/* P1Y2M3W4DT5H6M7.5S. */
+/* ---- ISO 8601: P1Y2M3W4DT5H6M7.5S, P00021015T103020, P0002-10-15T10:30:20 ------------------------------ */
+
+/* A number as its whole part and the rest. */
+static bool iso_number(const char **at, int64_t *count, double *part)
+{
+    char *end;
+    const char *p = *at;
+    if (*p == '-' || *p == '+') p++;
+    if (!digit(*p) && *p != '.') return false;
+    double v = strtod(*at, &end);
+    if (fabs(v) >= 9e18) return false;
+    *count = (int64_t)v;
+    *part = v - (double)*count;
+    *at = end;
+    return true;
+}
+
+static uint32_t digits_of(const char *p)
+{
+    uint32_t n = 0;
+    while (digit(p[n])) n++;
+    return n;
+}
+
+/* A whole date or time written without unit letters: packed in one number, or parts between separators. */
+static Verdict read_iso_parts(Reader *r, const char **at, uint32_t packed, char separator, const Unit units[3])
+{
+    int64_t count;
+    double part;
+    uint32_t n = digits_of(*at);
+    if (n == packed && (*at)[n] != separator) {
+        if (!iso_number(at, &count, &part)) return BAD_FORMAT;
+        Verdict v = add_unit(r, units[0], count / 10000, 0);
+        if (v == GOOD) v = add_unit(r, units[1], count / 100 % 100, 0);
+        return v != GOOD ? v : add_unit(r, units[2], count % 100, part);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (!iso_number(at, &count, &part)) return BAD_FORMAT;
+        Verdict v = add_unit(r, units[k], count, part);
+        if (v != GOOD || **at != separator) return v;
+        ++*at;
+    }
+    return GOOD;
+}
+
 static Verdict read_iso(Reader *r, const char *p)
 {
+    static const Unit date_parts[] = {UNIT_YEAR, UNIT_MONTH, UNIT_DAY},
+                      time_parts[] = {UNIT_HOUR, UNIT_MINUTE, UNIT_SECOND};
+    static const char date_letters[] = "YMWD", time_letters[] = "HMS";
+    static const Unit date_units[] = {UNIT_YEAR, UNIT_MONTH, UNIT_WEEK, UNIT_DAY};
     bool time = false, any = false;
-    for (p++; *p != '\0';) {
+    for (p++; *p != '\0'; any = true) {
+        int64_t count;
+        double part;
         if (*p == 'T') {
             if (time) return BAD_FORMAT;
             time = true;
             p++;
             continue;
         }
-        char *end;
-        bool negative = *p == '-';
-        if (*p == '-' || *p == '+') p++;
-        int64_t count;
-        double part = 0;
-        if ((!digit(*p) && *p != '.') || !whole_number(&p, &count)) return BAD_FORMAT;
-        if (*p == '.') {
-            if (!digit(p[1]) && p[1] == '\0') return BAD_FORMAT;
-            part = strtod(p, &end);
-            p = end;
-        }
-        static const char date_letters[] = "YMWD", time_letters[] = "HMS";
-        static const Unit date_units[] = {UNIT_YEAR, UNIT_MONTH, UNIT_WEEK, UNIT_DAY};
-        static const Unit time_units[] = {UNIT_HOUR, UNIT_MINUTE, UNIT_SECOND};
+        const char *start = p;
+        if (!iso_number(&p, &count, &part)) return BAD_FORMAT;
         const char *letters = time ? time_letters : date_letters;
         const char *found = *p == '\0' ? NULL : strchr(letters, *p);
-        if (found == NULL) return BAD_FORMAT;
-        Unit unit = time ? time_units[found - letters] : date_units[found - letters];
-        Verdict v = add_unit(r, unit, negative ? -count : count, negative ? -part : part);
+        Verdict v;
+        if (found != NULL) {
+            v = add_unit(r, time ? time_parts[found - letters] : date_units[found - letters], count, part);
+            p++;
+        } else {
+            p = start;
+            v = time ? read_iso_parts(r, &p, 6, ':', time_parts) : read_iso_parts(r, &p, 8, '-', date_parts);
+            if (v == GOOD && *p != '\0' && *p != 'T') return BAD_FORMAT;
+        }
         if (v != GOOD) return v;
-        any = true;
-        p++;
     }
     return any ? GOOD : BAD_FORMAT;
 }
 
-/* INTERVAL '1 2:03' DAY TO HOUR keeps no minutes: cuts below the last declared field. */
+/* INTERVAL '1 2:03' DAY TO HOUR keeps no minutes. */
 static void cut_to_fields(Interval *v, uint32_t wanted)
 {
     if (wanted == 0 || (wanted & (1u << 12)) != 0) return;
@@ -439,8 +486,20 @@ static void cut_to_fields(Interval *v, uint32_t wanted)
     }
 }
 
-tcudb_status interval_parse(Str text, uint32_t wanted, Interval *out, Error *err)
+void interval_cut(Interval *v, uint32_t fields)
 {
+    static const int32_t steps[] = {1000000, 100000, 10000, 1000, 100, 10, 1};
+    uint32_t precision = fields >> 16;
+    cut_to_fields(v, fields & INTERVAL_ALL_FIELDS);
+    if (precision == 0 || precision > 6) return;
+    int64_t step = steps[precision - 1], half = v->micros < 0 ? -step / 2 : step / 2;
+    int64_t rounded;
+    if (!__builtin_add_overflow(v->micros, half, &rounded)) v->micros = rounded - rounded % step;
+}
+
+tcudb_status interval_parse(Str text, uint32_t fields, Interval *out, Error *err)
+{
+    uint32_t wanted = fields & INTERVAL_ALL_FIELDS;
     char copy[MAX_TEXT];
     Reader r = {0};
     Verdict v = BAD_FORMAT;
@@ -455,12 +514,12 @@ tcudb_status interval_parse(Str text, uint32_t wanted, Interval *out, Error *err
     }
     *out = r.sum;
     if (v == GOOD) {
-        cut_to_fields(out, wanted);
+        interval_cut(out, fields);
         return TCUDB_OK;
     }
     if (text.len > ERROR_TEXT / 2) text.len = ERROR_TEXT / 2;
     if (v == OVERFLOW)
-        return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "interval field value out of range: \"" STR_FMT "\"",
+        return error_set(err, SQLSTATE_INTERVAL_FIELD_OVERFLOW, "interval field value out of range: \"" STR_FMT "\"",
                          STR_ARG(text));
     return error_set(err, SQLSTATE_INVALID_DATETIME_FORMAT, "invalid input syntax for type interval: \"" STR_FMT "\"",
                      STR_ARG(text));

@@ -13,8 +13,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { INTERVAL_ALL_FIELDS = 0x7fff }; /* the grammar's mask for INTERVAL without a field list */
-
 typedef struct TypeInfo {
     const char *name;       /* as format_type shows it */
     const char *short_name; /* as the grammar and pg_type spell it */
@@ -149,6 +147,20 @@ static tcudb_status text_modifiers(const int64_t *mods, uint32_t nmods, int posi
     return TCUDB_OK;
 }
 
+/* mods: the grammar's mask of fields, then the digits of a second, if given. */
+static tcudb_status interval_modifiers(const int64_t *mods, uint32_t nmods, int position, Type *out, Error *err)
+{
+    if (nmods > 2 || mods[0] < 0 || mods[0] > INTERVAL_ALL_FIELDS)
+        return error_at(err, SQLSTATE_INVALID_PARAMETER_VALUE, position, "invalid INTERVAL type modifier");
+    if (mods[0] != INTERVAL_ALL_FIELDS) out->length = (uint32_t)mods[0];
+    if (nmods < 2) return TCUDB_OK;
+    if (mods[1] < 0)
+        return error_at(err, SQLSTATE_INVALID_PARAMETER_VALUE, position,
+                        "INTERVAL(%lld) precision must not be negative", (long long)mods[1]);
+    out->length |= INTERVAL_PRECISION(mods[1] > 6 ? 6 : (uint32_t)mods[1]);
+    return TCUDB_OK;
+}
+
 tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int position, Type *out, Error *err)
 {
     TypeId id = TYPE_NONE;
@@ -165,11 +177,8 @@ tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int p
     if (nmods == 0) return TCUDB_OK;
     if (id == TYPE_NUMERIC) return numeric_modifiers(mods, nmods, position, out, err);
     if (id == TYPE_VARCHAR || id == TYPE_BPCHAR) return text_modifiers(mods, nmods, position, out, err);
-    if (id == TYPE_INTERVAL && nmods == 1 && mods[0] > 0 && mods[0] <= INTERVAL_ALL_FIELDS) {
-        if (mods[0] != INTERVAL_ALL_FIELDS) out->length = (uint32_t)mods[0];
-        return TCUDB_OK;
-    }
-    if (id == TYPE_TIMESTAMP || id == TYPE_INTERVAL) {
+    if (id == TYPE_INTERVAL) return interval_modifiers(mods, nmods, position, out, err);
+    if (id == TYPE_TIMESTAMP) {
         if (nmods == 1 && mods[0] == 6) return TCUDB_OK; /* what it has anyway */
         return error_unsupported(err, position, "a precision of type %s", type_info[id].name);
     }

@@ -35,7 +35,7 @@ typedef struct Type {
     uint8_t id;        /* TypeId */
     uint8_t precision; /* numeric: 1..38; 0: not known, values are Num */
     uint8_t scale;     /* numeric with precision: 0..38 */
-    uint32_t length;   /* varchar, char: characters, 0: no limit; interval: mask of fields, 0: all */
+    uint32_t length;   /* varchar, char: characters, 0: no limit; interval: see datetime.h */
 } Type;
 
 typedef enum Phys {
