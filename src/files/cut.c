@@ -107,21 +107,14 @@ static bool record_begins(const Dialect *d, const char *text, size_t at)
     return cut.row_end == at;
 }
 
-static bool is_escaped(const char *text, size_t at)
-{
-    size_t n = 0;
-    while (n < at && text[at - n - 1] == '\\') n++;
-    return n % 2 == 1;
-}
-
-/* Offset of the \. that ends the data, len: none. In text format it may end a line (what stands before it is
- * the last record), in csv it is a record of its own. */
+/* Offset of a record that is just \. within text[0..len); len: none. */
 static size_t find_stop_marker(const Dialect *d, const char *text, size_t len, bool ended)
 {
     for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), "\\.", 2)) != NULL; p += 2) {
         size_t at = (size_t)(p - text);
         if (at + 2 == len ? !ended : p[2] != '\n' && p[2] != '\r') continue;
-        if (d->mode == SCAN_TEXT ? !is_escaped(text, at) : record_begins(d, text, at)) return at;
+        if (at > 0 && p[-1] != '\n' && p[-1] != '\r') continue;
+        if (record_begins(d, text, at)) return at;
     }
     return len;
 }

@@ -150,7 +150,10 @@ static tcudb_status unescape(Str raw, char *out, Str *text, Error *err)
             continue;
         }
         p++;
-        if (*p == '.') return error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "end-of-copy marker corrupt");
+        if (*p == '.') { /* dropped at the end of a line, as PostgreSQL 15 does */
+            if (p + 1 == end && (*end == '\n' || *end == '\r' || *end == '\0')) break;
+            return error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "end-of-copy marker corrupt");
+        }
         bool numeric;
         *o = unescape_one(&p, end, &numeric);
         check |= numeric && (*o == '\0' || (*o & 0x80) != 0);

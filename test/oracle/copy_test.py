@@ -66,7 +66,7 @@ def make_case(rng, folder):
             line += rng.choice([quote, "\\", delim, "\x01", "\xff", "\\." if eol == "\n" else "\xff"])
         lines.append(line)
     text = eol.join(lines) + (eol if lines and rng.random() < 0.8 else "")
-    if rng.random() < 0.05:
+    if rng.random() < 0.05 and (text.endswith(eol) or not text):
         text += "\\." + eol
     if header:
         text = delim.join(n for n, _ in columns) + eol + text
@@ -99,7 +99,9 @@ def one_round(rng, ours, theirs, folder):
         rows = db.run("select * from t").rows
         results.append((done.error.sqlstate + " " + done.error.message if done.error else None, rows))
     codes = {(r[0] or "")[:5] for r in results}
-    if results[0] != results[1] and codes != {"22007", "22008"}:  # which of the two: not COPY's business
+    # which of the two date errors is not COPY's business; PostgreSQL checks the encoding of 64 KB at a time
+    same = codes == {"22007", "22008"} or (results[1][0] or "").startswith("22021") and results[0][0]
+    if results[0] != results[1] and not same:
         return f"{create}; {copy}\n{path.read_bytes()!r}\nours:   {results[0]}\ntheirs: {results[1]}"
     if results[0][0] is not None:
         return None
