@@ -363,8 +363,9 @@ static Verdict decode_date(Decoder *d, const char *text)
     char copy[MAX_TEXT];
     char *parts[3];
     uint32_t n = 0;
-    if (strlen(text) >= sizeof copy) return BAD_FORMAT;
-    strcpy(copy, text);
+    size_t len = strlen(text);
+    if (len >= sizeof copy) return BAD_FORMAT;
+    memcpy(copy, text, len + 1);
     for (char *p = copy; *p != '\0';) {
         while (*p != '\0' && !digit(*p) && !alpha(*p)) p++;
         if (*p == '\0') break;

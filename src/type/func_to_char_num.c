@@ -343,9 +343,14 @@ static tcudb_status put_roman(const NumFormat *f, int64_t v, bool lower, Buf *bu
                  {40, "XL"},  {10, "X"},   {9, "IX"},  {5, "V"},    {4, "IV"},  {1, "I"}};
     char text[32] = "###############";
     if (v >= 1 && v <= 3999) {
-        text[0] = '\0';
+        size_t len = 0;
         for (size_t k = 0; k < sizeof steps / sizeof *steps; k++)
-            for (; v >= steps[k].value; v -= steps[k].value) strcat(text, steps[k].text);
+            for (; v >= steps[k].value; v -= steps[k].value) {
+                size_t part = strlen(steps[k].text); /* 3888, the longest, has 15 letters */
+                memcpy(text + len, steps[k].text, part);
+                len += part;
+            }
+        text[len] = '\0';
     }
     for (char *p = text; lower && *p != '\0'; p++) *p = (char)tolower((unsigned char)*p);
     return buf_printf(buf, err, f->fill ? "%s" : "%15s", text);

@@ -120,7 +120,7 @@ static uint32_t layout_float(bool negative, const char *digits, int ndigits, int
     out[len++] = digits[0];
     if (ndigits > 1) out[len++] = '.';
     for (int i = 1; i < ndigits; i++) out[len++] = digits[i];
-    return len + (uint32_t)sprintf(out + len, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
+    return len + (uint32_t)snprintf(out + len, 8, "e%c%02d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 
 static uint128 odd_part(uint128 v)
@@ -145,7 +145,7 @@ static bool is_halfway(const char *text, uint64_t half)
             behind += point;
         }
     }
-    int exponent = atoi(p + 1) - behind;
+    int exponent = (int)strtol(p + 1, NULL, 10) - behind;
     for (; digits != 0 && digits % 10 == 0; exponent++) digits /= 10;
     if (exponent < -27 || exponent > 27) return false;
     uint128 a = digits, b = half;
@@ -187,15 +187,15 @@ static void shortest(double v, bool single, char text[40])
 
 static uint32_t print_float(double v, bool single, char *out)
 {
-    if (isnan(v)) return (uint32_t)sprintf(out, "NaN");
-    if (isinf(v)) return (uint32_t)sprintf(out, v < 0 ? "-Infinity" : "Infinity");
+    if (isnan(v)) return (uint32_t)snprintf(out, NUM_TEXT_MAX, "NaN");
+    if (isinf(v)) return (uint32_t)snprintf(out, NUM_TEXT_MAX, "%s", v < 0 ? "-Infinity" : "Infinity");
     char text[40], digits[24];
     int n = 0;
     shortest(fabs(v), single, text);
     char *e = strchr(text, 'e');
     for (char *p = text; p < e; p++)
         if (*p != '.') digits[n++] = *p;
-    return layout_float(signbit(v), digits, n, atoi(e + 1), single ? 6 : 15, out);
+    return layout_float(signbit(v), digits, n, (int)strtol(e + 1, NULL, 10), single ? 6 : 15, out);
 }
 
 uint32_t float8_print(double value, char *buffer)
