@@ -23,9 +23,74 @@ struct ArenaBlock {
 
 void mem_init(Mem *mem, size_t limit)
 {
-    atomic_init(&mem->used, 0);
-    atomic_init(&mem->peak, 0);
+    *mem = (Mem){.spare_lock = ATOMIC_FLAG_INIT};
     atomic_init(&mem->limit, limit);
+}
+
+static void lock_spares(Mem *mem)
+{
+    while (atomic_flag_test_and_set_explicit(&mem->spare_lock, memory_order_acquire)) {}
+}
+
+static void unlock_spares(Mem *mem)
+{
+    atomic_flag_clear_explicit(&mem->spare_lock, memory_order_release);
+}
+
+void mem_keep_spares(Mem *mem, size_t bytes)
+{
+    mem->spare_limit = bytes;
+}
+
+void mem_trim(Mem *mem)
+{
+    lock_spares(mem);
+    for (uint32_t i = 0; i < mem->nspares; i++) free(mem->spares[i].ptr);
+    mem->nspares = 0;
+    mem->spare_bytes = 0;
+    unlock_spares(mem);
+}
+
+static size_t huge_size(size_t size)
+{
+    return (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* The smallest spare that fits without wasting a quarter of it; NULL: none. */
+static void *take_spare(Mem *mem, size_t size)
+{
+    if (mem == NULL || mem->spare_limit == 0 || size < HUGE_PAGE) return NULL;
+    void *ptr = NULL;
+    lock_spares(mem);
+    uint32_t best = mem->nspares;
+    for (uint32_t i = 0; i < mem->nspares; i++) {
+        size_t has = mem->spares[i].size;
+        bool fits = has >= size && has - size <= has / 4;
+        if (fits && (best == mem->nspares || has < mem->spares[best].size)) best = i;
+    }
+    if (best < mem->nspares) {
+        ptr = mem->spares[best].ptr;
+        mem->spare_bytes -= mem->spares[best].size;
+        mem->spares[best] = mem->spares[--mem->nspares];
+    }
+    unlock_spares(mem);
+    return ptr;
+}
+
+/* Whether the block was kept. */
+static bool keep_spare(Mem *mem, void *ptr, size_t size)
+{
+    if (mem == NULL || mem->spare_limit == 0 || size < HUGE_PAGE) return false;
+    size = huge_size(size);
+    lock_spares(mem);
+    bool keep = mem->nspares < MEM_SPARES && mem->spare_bytes + size <= mem->spare_limit;
+    if (keep) {
+        mem->spares[mem->nspares].ptr = ptr;
+        mem->spares[mem->nspares++].size = size;
+        mem->spare_bytes += size;
+    }
+    unlock_spares(mem);
+    return keep;
 }
 
 static tcudb_status limit_error(Mem *mem, size_t size, Error *err)
@@ -64,7 +129,7 @@ static void *alloc_aligned(size_t size)
 {
     if (size < HUGE_PAGE)
         return aligned_alloc(MEM_ALIGN, size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1));
-    size_t whole = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+    size_t whole = huge_size(size);
     void *ptr = aligned_alloc(HUGE_PAGE, whole);
     if (ptr != NULL) (void)madvise(ptr, whole, MADV_HUGEPAGE); /* advice only */
     return ptr;
@@ -77,7 +142,12 @@ void *mem_alloc(Mem *mem, size_t size, Error *err)
         return NULL;
     }
     if (mem_charge(mem, size, err) != TCUDB_OK) return NULL;
-    void *ptr = alloc_aligned(size);
+    void *ptr = take_spare(mem, size);
+    if (ptr == NULL) ptr = alloc_aligned(size);
+    if (ptr == NULL && mem != NULL && mem->nspares > 0) {
+        mem_trim(mem);
+        ptr = alloc_aligned(size);
+    }
     if (ptr == NULL) {
         mem_release(mem, size);
         error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
@@ -105,7 +175,7 @@ void *mem_realloc(Mem *mem, void *old, size_t old_size, size_t size, Error *err)
 void mem_free(Mem *mem, void *ptr, size_t size)
 {
     if (ptr == NULL) return;
-    free(ptr);
+    if (!keep_spare(mem, ptr, size)) free(ptr);
     mem_release(mem, size);
 }
 

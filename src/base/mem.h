@@ -15,13 +15,28 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+enum { MEM_SPARES = 128 };
+
 typedef struct Mem {
     _Atomic size_t used;
     _Atomic size_t peak;
     _Atomic size_t limit; /* 0: unlimited */
+    /* Freed blocks of huge pages, kept for the next request: pages that were touched need no clearing. */
+    atomic_flag spare_lock;
+    size_t spare_limit; /* bytes; 0: nothing is kept */
+    size_t spare_bytes;
+    uint32_t nspares;
+    struct {
+        void *ptr;
+        size_t size;
+    } spares[MEM_SPARES];
 } Mem;
 
 void mem_init(Mem *mem, size_t limit);
+/* Keeps up to that many bytes of freed large blocks. They do not count as used; mem_trim gives them back, and must be
+ * called before the Mem goes. */
+void mem_keep_spares(Mem *mem, size_t bytes);
+void mem_trim(Mem *mem);
 /* Charges or releases bytes that another allocator provided (mmap). */
 tcudb_status mem_charge(Mem *mem, size_t size, Error *err) MUST_CHECK;
 void mem_release(Mem *mem, size_t size);

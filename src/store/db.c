@@ -30,12 +30,15 @@ static tcudb_status init_lock(Db *db, Error *err)
     return TCUDB_OK;
 }
 
+enum { SPARE_BYTES = 512 << 20 }; /* large blocks kept between queries; given back by commits that wrote */
+
 static void release(Db *db)
 {
     assert(db->writer == NULL);
     root_unref(db->root);
     disk_close(db);
     if (db->path != NULL) mem_free(&db->mem, db->path, strlen(db->path) + 1);
+    mem_trim(&db->mem);
     assert(atomic_load(&db->mem.used) == 0);
     pthread_mutex_destroy(&db->lock);
     pthread_cond_destroy(&db->writer_free);
@@ -56,6 +59,7 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
     Db *db = mem_alloc_zero(NULL, sizeof *db, err);
     TRY_PTR(db);
     mem_init(&db->mem, options->memory_limit);
+    mem_keep_spares(&db->mem, SPARE_BYTES);
     db->read_only = options->read_only;
     atomic_init(&db->lock_timeout_ms, options->lock_timeout_ms);
     atomic_init(&db->next_id, 1);

@@ -127,6 +127,7 @@ tcudb_status txn_commit(Txn *txn, Error *err)
         if (status == TCUDB_OK) publish(txn);
     }
     end(txn, writes && status == TCUDB_OK);
+    if (writes) mem_trim(&db->mem); /* a load's buffers are not needed by what comes next */
     return status;
 }
 

@@ -1,8 +1,7 @@
 /*
  * cells.c: pre-aggregation of a bag of rows into compressed sparse rows.
  *
- * 1. A counting sort by row: each worker counts and then places a stretch of the input; placing keeps the
- *    input's order within a row, so the result does not depend on the number of workers.
+ * 1. A counting sort by row: each worker counts and then places a stretch of the runs, in their order.
  * 2. Each row is combined in place: the first cell of a column stays, later ones are added to it. A dense
  *    array of columns says where a column's cell is.
  * 3. If anything was combined, the rows are closed up.
@@ -18,7 +17,7 @@ enum { COMBINE_ROWS = 256 }; /* rows a task */
 
 typedef struct Build {
     const Side *side;
-    const uint32_t *row_of, *column_of;
+    bool by_key;
     Cells *cells;
     uint32_t stretches;
     uint64_t *cursors; /* stretches x rows: counts, then where the stretch's next cell of the row goes */
@@ -28,8 +27,8 @@ typedef struct Build {
 
 static void stretch_bounds(const Build *b, uint64_t stretch, uint64_t *from, uint64_t *to)
 {
-    *from = b->side->n * stretch / b->stretches;
-    *to = b->side->n * (stretch + 1) / b->stretches;
+    *from = b->side->nruns * stretch / b->stretches;
+    *to = b->side->nruns * (stretch + 1) / b->stretches;
 }
 
 static tcudb_status count_stretch(void *ctx, uint32_t worker, uint64_t task, Error *err)
@@ -38,23 +37,33 @@ static tcudb_status count_stretch(void *ctx, uint32_t worker, uint64_t task, Err
     Build *b = ctx;
     uint64_t from, to, *counts = b->cursors + task * b->cells->rows;
     stretch_bounds(b, task, &from, &to);
-    for (uint64_t i = from; i < to; i++) counts[b->row_of[i]]++;
+    for (uint64_t r = from; r < to; r++) {
+        const SideRun *run = &b->side->runs[r];
+        const uint32_t *row_of = b->by_key ? run->key : run->group;
+        for (uint64_t i = 0; i < run->n; i++) counts[row_of[i]]++;
+    }
     return TCUDB_OK;
+}
+
+static void place_run(Cells *cells, const SideRun *run, bool by_key, uint64_t *cursor)
+{
+    const uint32_t *row_of = by_key ? run->key : run->group, *column_of = by_key ? run->group : run->key;
+    for (uint64_t i = 0; i < run->n; i++) {
+        uint64_t at = cursor[row_of[i]]++;
+        cells->ids[at] = column_of[i];
+        cells->counts[at] = 1;
+        for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = run->values[v][i];
+    }
 }
 
 static tcudb_status place_stretch(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
     Build *b = ctx;
-    Cells *cells = b->cells;
-    uint64_t from, to, *cursor = b->cursors + task * cells->rows;
+    uint64_t from, to;
     stretch_bounds(b, task, &from, &to);
-    for (uint64_t i = from; i < to; i++) {
-        uint64_t at = cursor[b->row_of[i]]++;
-        cells->ids[at] = b->column_of[i];
-        cells->counts[at] = 1;
-        for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = b->side->values[v][i];
-    }
+    for (uint64_t r = from; r < to; r++)
+        place_run(b->cells, &b->side->runs[r], b->by_key, b->cursors + task * b->cells->rows);
     return TCUDB_OK;
 }
 
@@ -173,11 +182,7 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
                    .columns = by_key ? side->groups : keys,
                    .nvalues = side->nvalues,
                    .capacity = side->n};
-    Build b = {.side = side,
-               .row_of = by_key ? side->key : side->group,
-               .column_of = by_key ? side->group : side->key,
-               .cells = out,
-               .stretches = pool_workers(pool)};
+    Build b = {.side = side, .by_key = by_key, .cells = out, .stretches = pool_workers(pool)};
     size_t cursor_bytes = sizeof(uint64_t) * b.stretches * out->rows, end_bytes = sizeof(uint64_t) * out->rows;
     size_t slot_bytes = sizeof(uint32_t) * pool_workers(pool) * (size_t)out->columns;
     tcudb_status status = TCUDB_NOMEM;
@@ -202,10 +207,10 @@ void cells_free(Cells *cells)
     *cells = (Cells){.mem = cells->mem};
 }
 
-CellFacts cells_facts(const Cells *cells, uint32_t column)
+CellFacts cells_facts(const Cells *cells, uint32_t column, uint32_t from, uint32_t to)
 {
     CellFacts facts = {0};
-    for (uint32_t row = 0; row < cells->rows; row++) {
+    for (uint32_t row = from; row < to; row++) {
         double weight = 0;
         for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++) {
             int64_t v = cells_value(cells, column, c);
@@ -216,4 +221,11 @@ CellFacts cells_facts(const Cells *cells, uint32_t column)
         if (weight > facts.row_weight) facts.row_weight = weight;
     }
     return facts;
+}
+
+void cells_facts_merge(CellFacts *into, CellFacts other)
+{
+    if (other.min < into->min) into->min = other.min;
+    if (other.max > into->max) into->max = other.max;
+    if (other.row_weight > into->row_weight) into->row_weight = other.row_weight;
 }

@@ -32,7 +32,9 @@ typedef struct CellFacts {
     int64_t min, max;
     double row_weight;
 } CellFacts;
-CellFacts cells_facts(const Cells *cells, uint32_t column);
+/* Of rows [from, to). */
+CellFacts cells_facts(const Cells *cells, uint32_t column, uint32_t from, uint32_t to);
+void cells_facts_merge(CellFacts *into, CellFacts other);
 
 static inline int64_t cells_value(const Cells *cells, uint32_t column, uint64_t cell)
 {

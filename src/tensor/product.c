@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -45,19 +46,56 @@ static uint32_t facts_limbs(CellFacts f)
     return bits == 0 ? 1 : (bits + 7) / 8;
 }
 
+typedef struct FactsTask {
+    ProductRun *run;
+    pthread_mutex_t lock;
+} FactsTask;
+
+enum { FACT_ROWS = 256 };
+
+static bool column_used(const ProductRun *run, bool left, uint32_t column)
+{
+    if (column == ONES) return true;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++)
+        if ((left ? run->spec->products[p].left : run->spec->products[p].right) == column) return true;
+    return false;
+}
+
+/* Tasks over the left's rows, then the right's. */
+static tcudb_status find_facts(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    FactsTask *f = ctx;
+    ProductRun *run = f->run;
+    uint64_t left_tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS;
+    bool left = task < left_tasks;
+    const Cells *cells = left ? &run->left : &run->right;
+    uint32_t from = (uint32_t)(left ? task : task - left_tasks) * FACT_ROWS;
+    uint32_t to = cells->rows - from < FACT_ROWS ? cells->rows : from + FACT_ROWS;
+    for (uint32_t o = 0; o <= cells->nvalues; o++) {
+        uint32_t column = o == 0 ? ONES : o - 1;
+        if (!column_used(run, left, column)) continue;
+        CellFacts facts = cells_facts(cells, column, from, to);
+        pthread_mutex_lock(&f->lock);
+        cells_facts_merge(left ? &run->left_ops[o].facts : &run->right_ops[o].facts, facts);
+        pthread_mutex_unlock(&f->lock);
+    }
+    return TCUDB_OK;
+}
+
 /* Facts of the columns in use, and from them the width of the sums. */
 static tcudb_status prove_widths(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
+    FactsTask f = {.run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS +
+                     ((uint64_t)run->right.rows + FACT_ROWS - 1) / FACT_ROWS;
+    TRY(pool_run(run->pool, tasks, find_facts, &f, run->cancel, err));
     double worst = 0;
-    run->left_ops[0].facts = cells_facts(&run->left, ONES);
-    run->right_ops[0].facts = cells_facts(&run->right, ONES);
     for (uint32_t p = 0; p < spec->nproducts; p++) {
-        Operand *l = &run->left_ops[operand_index(spec->products[p].left)];
-        Operand *r = &run->right_ops[operand_index(spec->products[p].right)];
-        l->facts = cells_facts(&run->left, spec->products[p].left);
-        r->facts = cells_facts(&run->right, spec->products[p].right);
-        worst = fmax(worst, l->facts.row_weight * fmax(fabs((double)r->facts.min), fabs((double)r->facts.max)));
+        const CellFacts *l = &run->left_ops[operand_index(spec->products[p].left)].facts;
+        const CellFacts *r = &run->right_ops[operand_index(spec->products[p].right)].facts;
+        worst = fmax(worst, l->row_weight * fmax(fabs((double)r->min), fabs((double)r->max)));
     }
     double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;
     run->wide = worst >= 0x1p62;

@@ -20,13 +20,20 @@
 
 enum { ONES = UINT32_MAX, PRODUCT_MAX = 16 };
 
-typedef struct Side {
-    uint32_t groups; /* group codes are below this */
+/* Some rows of a side, column by column. */
+typedef struct SideRun {
     uint64_t n;
     const uint32_t *group;
     const uint32_t *key;
+    const int64_t *values[PRODUCT_MAX];
+} SideRun;
+
+typedef struct Side {
+    uint32_t groups; /* group codes are below this */
+    uint64_t n;      /* rows of all runs */
+    uint32_t nruns;
+    const SideRun *runs;
     uint32_t nvalues;
-    const int64_t *const *values; /* nvalues arrays of n */
 } Side;
 
 typedef struct Product {

@@ -27,7 +27,7 @@ static uint64_t next_random(void)
 typedef struct Bag {
     uint32_t group[ROWS_MAX], key[ROWS_MAX];
     int64_t values[2][ROWS_MAX];
-    const int64_t *columns[2];
+    SideRun runs[3];
 } Bag;
 
 typedef struct Result {
@@ -41,6 +41,19 @@ typedef struct Result {
 static Bag left, right;
 static Result expected, actual;
 
+/* The first n rows of the bag in three runs. */
+static Side cut(Bag *bag, uint32_t groups, uint64_t n)
+{
+    uint64_t from = 0;
+    for (uint32_t r = 0; r < 3; r++) {
+        uint64_t to = r == 2 ? n : (r + 1) * n / 4;
+        bag->runs[r] =
+            (SideRun){to - from, bag->group + from, bag->key + from, {bag->values[0] + from, bag->values[1] + from}};
+        from = to;
+    }
+    return (Side){.groups = groups, .n = n, .nruns = 3, .runs = bag->runs, .nvalues = 2};
+}
+
 /* span: values are in [-span, span]. skew: half of the rows share key 0. */
 static Side fill(Bag *bag, uint32_t groups, uint32_t keys, uint64_t n, int64_t span, bool skew)
 {
@@ -50,14 +63,12 @@ static Side fill(Bag *bag, uint32_t groups, uint32_t keys, uint64_t n, int64_t s
         for (int v = 0; v < 2; v++)
             bag->values[v][i] = span == 0 ? 1 : (int64_t)(next_random() % (2 * (uint64_t)span + 1)) - span;
     }
-    bag->columns[0] = bag->values[0];
-    bag->columns[1] = bag->values[1];
-    return (Side){groups, n, bag->group, bag->key, 2, bag->columns};
+    return cut(bag, groups, n);
 }
 
-static int64_t value_of(const Side *side, uint32_t column, uint64_t row)
+static int64_t value_of(const Bag *bag, uint32_t column, uint64_t row)
 {
-    return column == ONES ? 1 : side->values[column][row];
+    return column == ONES ? 1 : bag->values[column][row];
 }
 
 static void join_plainly(const ProductSpec *spec)
@@ -65,12 +76,12 @@ static void join_plainly(const ProductSpec *spec)
     memset(&expected, 0, sizeof expected);
     for (uint64_t i = 0; i < spec->left.n; i++) {
         for (uint64_t j = 0; j < spec->right.n; j++) {
-            if (spec->left.key[i] != spec->right.key[j]) continue;
-            uint32_t g = spec->left.group[i], h = spec->right.group[j];
+            if (left.key[i] != right.key[j]) continue;
+            uint32_t g = left.group[i], h = right.group[j];
             expected.counts[g][h]++;
             for (uint32_t p = 0; p < spec->nproducts; p++)
-                expected.sums[p][g][h] += (int128)value_of(&spec->left, spec->products[p].left, i) *
-                                          value_of(&spec->right, spec->products[p].right, j);
+                expected.sums[p][g][h] +=
+                    (int128)value_of(&left, spec->products[p].left, i) * value_of(&right, spec->products[p].right, j);
         }
     }
 }
@@ -173,11 +184,9 @@ static void full_matrices_need_no_count(void **state)
         left.values[0][i] = (int64_t)(next_random() % 256) - 128;
         right.values[0][i] = -128;
     }
-    left.columns[0] = left.values[0];
-    right.columns[0] = right.values[0];
     ProductSpec spec = {.keys = N,
-                        .left = {N, (uint64_t)N * N, left.group, left.key, 1, left.columns},
-                        .right = {N, (uint64_t)N * N, right.group, right.key, 1, right.columns},
+                        .left = cut(&left, N, (uint64_t)N * N),
+                        .right = cut(&right, N, (uint64_t)N * N),
                         .nproducts = 1,
                         .products = {{0, 0}}};
     check_all_forms(&spec);

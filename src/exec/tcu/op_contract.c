@@ -3,193 +3,30 @@
  *
  *     out[g][h] = sum over matching rows of sum over terms of factor x left value x right value
  *
- * 1. Each input is run and its groups, keys and values are kept as columns.
- * 2. Groups and keys become dense codes (codes.c); rows with a NULL key are dropped.
- * 3. product_open pre-aggregates, proves the width of the sums from the data itself and decides, key by key,
+ * 1. Each input is run; its groups and keys become dense codes, its values integers (contract_input.c).
+ * 2. product_open pre-aggregates, proves the width of the sums from the data itself and decides, key by key,
  *    between sparse rows and the matrix instructions; the late decision costs nothing, since the histograms
  *    are needed anyway.
- * 4. Blocks of the output are multiplied in parallel and pushed on: group columns are gathered from a row that
- *    has the code, sums are combined from the products and checked against the result type.
+ * 3. Blocks of the output are multiplied in parallel and pushed on: group columns are made from the codes,
+ *    sums are combined from the products and checked against the result type.
  * Exact: integers only; a sum that its type cannot hold is PostgreSQL's out-of-range error.
  */
-#include "exec/tcu/codes.h"
-#include "tensor/product.h"
+#include "exec/tcu/contract_int.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
-
-typedef struct SideInput {
-    Stage stage; /* evaluates, then collects */
-    Ev *exprs;   /* groups, keys, values */
-    uint32_t nexprs;
-    Rows *rows;
-    GroupCodes groups;
-    uint64_t n; /* rows with a key */
-    uint32_t *group, *key;
-    int64_t **values;
-} SideInput;
 
 typedef struct ContractRun {
     Exec *x;
     PhysNode *node;
     const Plan *plan;
     Stage *down;
-    SideInput sides[2];
+    Input inputs[2];
     ProductSpec spec;
     ProductReport report;
     ProductRun *run;
     uint32_t *term_product; /* outs' terms in order, then its nonnull: index of the product, ONES: the counts */
 } ContractRun;
-
-/* ---- inputs ----------------------------------------------------------------------------------- */
-
-static tcudb_status push_side(Stage *stage, Worker *w, const Batch *batch, Error *err)
-{
-    SideInput *side = (SideInput *)stage;
-    Batch out = *batch;
-    out.ncols = side->nexprs;
-    out.cols = ARENA_ARRAY(worker_arena(w), Vector, side->nexprs + 1, err);
-    TRY_PTR(out.cols);
-    for (uint32_t i = 0; i < side->nexprs; i++) TRY(ev_run(&side->exprs[i], w, batch, &out.cols[i], err));
-    return stage_push(stage->down, w, &out, err);
-}
-
-/* First group of the side, and how many. */
-static uint32_t side_groups(const Plan *plan, uint32_t s, uint32_t *n)
-{
-    *n = s == 0 ? plan->contract.nleft : plan->contract.ngroups - plan->contract.nleft;
-    return s == 0 ? 0 : plan->contract.nleft;
-}
-
-static Expr *side_expr(const Plan *plan, uint32_t s, uint32_t i)
-{
-    uint32_t ngroups, first = side_groups(plan, s, &ngroups);
-    if (i < ngroups) return plan->contract.groups[first + i].expr;
-    i -= ngroups;
-    return i < plan->contract.nkeys ? plan->contract.keys[s][i] : plan->contract.values[s][i - plan->contract.nkeys];
-}
-
-static tcudb_status collect_side(ContractRun *c, uint32_t s, Error *err)
-{
-    SideInput *side = &c->sides[s];
-    Layout in;
-    Collector *collector = NULL;
-    uint32_t ngroups;
-    side_groups(c->plan, s, &ngroups);
-    side->nexprs = ngroups + c->plan->contract.nkeys + c->plan->contract.nvalues[s];
-    side->exprs = ARENA_ARRAY(&c->x->arena, Ev, side->nexprs + 1, err);
-    TRY_PTR(side->exprs);
-    PlanCol *cols = ARENA_ARRAY(&c->x->arena, PlanCol, side->nexprs + 1, err);
-    TRY_PTR(cols);
-    TRY(layout_of(c->x, c->plan->inputs[s], &in, err));
-    for (uint32_t i = 0; i < side->nexprs; i++) {
-        Expr *e = side_expr(c->plan, s, i);
-        TRY(ev_new(c->x, e, &in, &side->exprs[i], err));
-        cols[i] = (PlanCol){.id = e->kind == EXPR_COL ? e->col : 0, .type = e->type, .name = ""};
-    }
-    TRY(collector_new(c->x, cols, side->nexprs, &collector, err));
-    stage_init(&side->stage, collector_stage(collector));
-    side->stage.push = push_side;
-    TRY(exec_produce(c->x, c->node->inputs[s], &side->stage, err));
-    return collector_rows(collector, c->node, &side->rows, err);
-}
-
-/* ---- codes and values --------------------------------------------------------------------------- */
-
-static tcudb_status iota(Exec *x, uint32_t first, uint32_t n, uint32_t **out, Error *err)
-{
-    *out = ARENA_ARRAY(&x->arena, uint32_t, n + 1, err);
-    TRY_PTR(*out);
-    for (uint32_t i = 0; i < n; i++) (*out)[i] = first + i;
-    return TCUDB_OK;
-}
-
-static int64_t integer_at(const RowsCol *col, uint64_t row)
-{
-    switch (col->phys) {
-    case PHYS_I16: return ((const int16_t *)col->data)[row];
-    case PHYS_I32: return ((const int32_t *)col->data)[row];
-    default: return ((const int64_t *)col->data)[row];
-    }
-}
-
-/* Cells add up to `rows` values: their sums must stay within 64 bits. */
-static tcudb_status check_weight(double weight, Error *err)
-{
-    if (weight < 0x1p62) return TCUDB_OK;
-    tcudb_status status =
-        error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "values are too large to be summed as a matrix product");
-    error_hint(err, "SET tcudb.contraction = off runs the query as an ordinary join.");
-    return status;
-}
-
-/* The values of the rows with a key, as int64. */
-static tcudb_status fill_value(ContractRun *c, SideInput *side, uint32_t v, const RowsCol *col, const uint32_t *keys,
-                               Error *err)
-{
-    bool as_is = side->n == side->rows->n && col->phys == PHYS_I64;
-    int64_t *values = as_is ? col->data : exec_alloc(c->x, sizeof *values * (side->n + 1), err);
-    TRY_PTR(values);
-    uint64_t at = 0;
-    for (uint64_t row = 0; !as_is && row < side->rows->n; row++) {
-        if (keys[row] == CODE_NONE) continue;
-        assert(col->valid == NULL || bit_get(col->valid, row));
-        values[at++] = integer_at(col, row);
-    }
-    double weight = 0;
-    for (uint64_t i = 0; i < side->n; i++) weight += fabs((double)values[i]);
-    side->values[v] = values;
-    return check_weight(weight, err);
-}
-
-/* Drops the rows without a key: codes in place, values into arrays of their own. */
-static tcudb_status fill_side(ContractRun *c, uint32_t s, uint32_t *keys, Error *err)
-{
-    SideInput *side = &c->sides[s];
-    uint32_t nvalues = c->plan->contract.nvalues[s];
-    side->n = 0;
-    for (uint64_t row = 0; row < side->rows->n; row++) side->n += keys[row] != CODE_NONE;
-    side->values = ARENA_ARRAY(&c->x->arena, int64_t *, nvalues + 1, err);
-    TRY_PTR(side->values);
-    for (uint32_t v = 0; v < nvalues; v++)
-        TRY(fill_value(c, side, v, &side->rows->cols[side->nexprs - nvalues + v], keys, err));
-    side->group = side->groups.codes;
-    side->key = keys;
-    uint64_t at = 0;
-    for (uint64_t row = 0; side->n < side->rows->n && row < side->rows->n; row++) {
-        if (keys[row] == CODE_NONE) continue;
-        side->group[at] = side->group[row];
-        side->key[at++] = keys[row];
-    }
-    Side *out = s == 0 ? &c->spec.left : &c->spec.right;
-    *out = (Side){.groups = side->groups.count,
-                  .n = side->n,
-                  .group = side->group,
-                  .key = side->key,
-                  .nvalues = nvalues,
-                  .values = (const int64_t *const *)side->values};
-    return TCUDB_OK;
-}
-
-static tcudb_status encode(ContractRun *c, Error *err)
-{
-    const Rows *rows[2] = {c->sides[0].rows, c->sides[1].rows};
-    uint32_t *key_cols[2];
-    KeyCodes keys;
-    for (uint32_t s = 0; s < 2; s++) {
-        uint32_t ngroups, *cols = NULL;
-        side_groups(c->plan, s, &ngroups);
-        TRY(iota(c->x, 0, ngroups, &cols, err));
-        if (rows[s]->n > 0) TRY(codes_groups(c->x, rows[s], cols, ngroups, &c->sides[s].groups, err));
-        TRY(iota(c->x, ngroups, c->plan->contract.nkeys, &key_cols[s], err));
-    }
-    if (rows[0]->n == 0 || rows[1]->n == 0) return TCUDB_OK;
-    TRY(codes_keys(c->x, rows, (const uint32_t *const *)key_cols, c->plan->contract.nkeys, &keys, err));
-    c->spec.keys = keys.count;
-    for (uint32_t s = 0; s < 2; s++) TRY(fill_side(c, s, keys.codes[s], err));
-    return TCUDB_OK;
-}
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
@@ -279,20 +116,6 @@ static tcudb_status make_out(const ContractOut *out, const uint32_t *products, c
     return TCUDB_OK;
 }
 
-static tcudb_status gather_groups(ContractRun *c, const ProductRows *rows, uint32_t s, Arena *arena, Vector *cols,
-                                  Error *err)
-{
-    const SideInput *side = &c->sides[s];
-    const uint32_t *groups = s == 0 ? rows->left_group : rows->right_group;
-    uint32_t ngroups, first = side_groups(c->plan, s, &ngroups),
-                      *idx = arena_alloc_raw(arena, sizeof *idx * rows->n, err);
-    TRY_PTR(idx);
-    for (uint32_t r = 0; r < rows->n; r++) idx[r] = side->groups.rows[groups[r]];
-    for (uint32_t i = 0; i < ngroups; i++)
-        TRY(rows_gather(side->rows, i, idx, rows->n, NULL, rows->n, false, arena, &cols[first + i], err));
-    return TCUDB_OK;
-}
-
 typedef struct Emitter {
     ContractRun *c;
     Worker *w;
@@ -309,7 +132,9 @@ static tcudb_status emit(void *ctx, uint32_t worker, const ProductRows *rows, Er
     Batch batch = {.rows = rows->n, .n = rows->n, .ncols = c->plan->ncols};
     batch.cols = ARENA_ARRAY(arena, Vector, batch.ncols + 1, err);
     TRY_PTR(batch.cols);
-    for (uint32_t s = 0; s < 2; s++) TRY(gather_groups(c, rows, s, arena, batch.cols, err));
+    TRY(input_group_columns(&c->inputs[0], rows->left_group, rows->n, arena, batch.cols, err));
+    TRY(input_group_columns(&c->inputs[1], rows->right_group, rows->n, arena, batch.cols + c->plan->contract.nleft,
+                            err));
     const uint32_t *products = c->term_product;
     for (uint32_t o = 0; o < c->plan->contract.nouts; o++) {
         const ContractOut *out = &c->plan->contract.outs[o];
@@ -345,14 +170,20 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     return status;
 }
 
+static Side side_of(const Input *in)
+{
+    return (Side){.groups = in->ngroup_codes, .n = in->n, .nruns = in->nruns, .runs = in->runs, .nvalues = in->nvalues};
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down};
     TRY(list_products(c, err));
-    for (uint32_t s = 0; s < 2; s++) TRY(collect_side(c, s, err));
-    TRY(encode(c, err));
+    TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
+    c->spec.left = side_of(&c->inputs[0]);
+    c->spec.right = side_of(&c->inputs[1]);
     if (!x->serial) return multiply(c, x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */
     TRY(pool_new(1, &pool, err));

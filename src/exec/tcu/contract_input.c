@@ -1,0 +1,343 @@
+/*
+ * contract_input.c: from the rows of a contraction's inputs to runs of (group code, key code, values).
+ *
+ * Where the exact bounds of all group and key columns allow (direct.c), rows are coded as they arrive, each worker
+ * into runs of its own: 8 bytes of codes and 8 a value. Otherwise the columns are kept and coded afterwards by
+ * interning (codes.c). Rows with a NULL key are dropped. Values must add up to less than 2^62, so that no
+ * pre-aggregated cell can overflow.
+ */
+#include "exec/tcu/contract_int.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum {
+    RUN_FIRST = 4096,
+    RUN_BYTES = (4 << 20) - 4096,
+    /* a little less than two huge pages */ SLICE_ROWS = 1 << 16,
+    DIRECT_LIMIT = 1 << 26
+};
+
+typedef struct Run Run;
+struct Run {
+    Run *next;
+    uint64_t n, cap;
+    uint32_t *group, *key;
+    int64_t *values[PRODUCT_MAX];
+};
+
+/* The runs of one worker, oldest first. */
+struct RunList {
+    Run *first, *last;
+    double weight;
+    char pad[40]; /* a cache line each */
+};
+
+/* ---- evaluation --------------------------------------------------------------------------------- */
+
+static tcudb_status evaluate(Input *in, Worker *w, const Batch *batch, Vector **out, Error *err)
+{
+    uint32_t n = in->ngroups + in->nkeys + in->nvalues;
+    *out = ARENA_ARRAY(worker_arena(w), Vector, n + 1, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < n; i++) TRY(ev_run(&in->exprs[i], w, batch, &(*out)[i], err));
+    return TCUDB_OK;
+}
+
+static tcudb_status prepare(Exec *x, const Plan *plan, uint32_t s, Input *in, Error *err)
+{
+    Layout layout;
+    uint32_t first = s == 0 ? 0 : plan->contract.nleft;
+    in->x = x;
+    in->ngroups = s == 0 ? plan->contract.nleft : plan->contract.ngroups - plan->contract.nleft;
+    in->nkeys = plan->contract.nkeys;
+    in->nvalues = plan->contract.nvalues[s];
+    if (in->nvalues > PRODUCT_MAX)
+        return error_unsupported(err, 0, "a contraction of more than %d values", PRODUCT_MAX);
+    uint32_t n = in->ngroups + in->nkeys + in->nvalues;
+    TRY_PTR(in->exprs = ARENA_ARRAY(&x->arena, Ev, n + 1, err));
+    TRY_PTR(in->list = ARENA_ARRAY(&x->arena, Expr *, n + 1, err));
+    TRY_PTR(in->cols = ARENA_ARRAY(&x->arena, PlanCol, n + 1, err));
+    for (uint32_t i = 0; i < in->ngroups; i++) in->list[i] = plan->contract.groups[first + i].expr;
+    for (uint32_t i = 0; i < in->nkeys; i++) in->list[in->ngroups + i] = plan->contract.keys[s][i];
+    for (uint32_t i = 0; i < in->nvalues; i++) in->list[in->ngroups + in->nkeys + i] = plan->contract.values[s][i];
+    TRY(layout_of(x, plan->inputs[s], &layout, err));
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *e = in->list[i];
+        TRY(ev_new(x, e, &layout, &in->exprs[i], err));
+        in->cols[i] = (PlanCol){.id = e->kind == EXPR_COL ? e->col : 0, .type = e->type, .name = ""};
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status check_weight(double weight, Error *err)
+{
+    if (weight < 0x1p62) return TCUDB_OK;
+    tcudb_status status =
+        error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "values are too large to be summed as a matrix product");
+    error_hint(err, "SET tcudb.contraction = off runs the query as an ordinary join.");
+    return status;
+}
+
+/* ---- direct --------------------------------------------------------------------------------------- */
+
+static tcudb_status new_run(Input *in, RunList *list, Error *err)
+{
+    size_t head = (sizeof(Run) + 63) & ~(size_t)63, row = 2 * sizeof(uint32_t) + in->nvalues * sizeof(int64_t);
+    uint64_t most = (RUN_BYTES - head) / row / 64 * 64, cap = list->last == NULL ? RUN_FIRST : list->last->cap * 8;
+    if (cap > most) cap = most;
+    char *memory = exec_alloc(in->x, head + cap * row, err);
+    TRY_PTR(memory);
+    Run *run = (Run *)memory;
+    *run = (Run){.cap = cap};
+    run->group = (uint32_t *)(memory + head);
+    run->key = run->group + cap;
+    for (uint32_t v = 0; v < in->nvalues; v++) run->values[v] = (int64_t *)(run->key + cap) + v * cap;
+    if (list->last != NULL) list->last->next = run;
+    if (list->first == NULL) list->first = run;
+    list->last = run;
+    return TCUDB_OK;
+}
+
+#define WIDEN_LOOP(T)                                                                                                  \
+    for (uint32_t i = 0; i < n; i++) out[i] = ((const T *)v->data)[rows[i] * step]
+
+static double widen_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
+{
+    uint32_t step = v->form == VEC_CONST ? 0 : 1;
+    switch (v->phys) {
+    case PHYS_I16: WIDEN_LOOP(int16_t); break;
+    case PHYS_I32: WIDEN_LOOP(int32_t); break;
+    default: WIDEN_LOOP(int64_t); break;
+    }
+    double weight = 0;
+    for (uint32_t i = 0; i < n; i++) weight += fabs((double)out[i]);
+    return weight;
+}
+
+static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Error *err)
+{
+    Input *in = (Input *)stage;
+    RunList *list = &in->lists[w->id];
+    Vector *cols;
+    uint32_t group[BATCH_ROWS], key[BATCH_ROWS], n = 0;
+    uint16_t rows[BATCH_ROWS];
+    TRY(evaluate(in, w, batch, &cols, err));
+    TRY(direct_encode(&in->keys, w, cols + in->ngroups, batch, key, err));
+    TRY(direct_encode(&in->groups, w, cols, batch, group, err));
+    if (list->last == NULL || list->last->cap - list->last->n < batch->n) TRY(new_run(in, list, err));
+    Run *run = list->last;
+    for (uint32_t i = 0; i < batch->n; i++) {
+        run->group[run->n + n] = group[i];
+        run->key[run->n + n] = key[i];
+        rows[n] = (uint16_t)batch_row(batch, i);
+        n += key[i] != DIRECT_NONE;
+    }
+    for (uint32_t v = 0; v < in->nvalues; v++) {
+        const Vector *values = &cols[in->ngroups + in->nkeys + v];
+        assert(values->valid == NULL || n == 0 || !vec_is_null(values, rows[0]));
+        list->weight += widen_values(values, rows, n, run->values[v] + run->n);
+    }
+    run->n += n;
+    return TCUDB_OK;
+}
+
+/* Direct coding pays when the codes are not much more than the rows can fill. */
+static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool *ok, Error *err)
+{
+    DirectTuple keys[2];
+    double rows = fmax(plan->inputs[0]->rows, plan->inputs[1]->rows);
+    uint64_t limit = rows > 0 && rows < 1e9 ? (uint64_t)rows * 8 + (1 << 16) : 1 << 16;
+    if (limit > DIRECT_LIMIT) limit = DIRECT_LIMIT;
+    TRY(direct_keys(x, inputs[0].list + inputs[0].ngroups, inputs[1].list + inputs[1].ngroups, inputs[0].nkeys, limit,
+                    keys, ok, err));
+    for (uint32_t s = 0; s < 2 && *ok; s++) {
+        inputs[s].keys = keys[s];
+        TRY(direct_groups(x, inputs[s].list, inputs[s].ngroups, limit, &inputs[s].groups, ok, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status gather_runs(Input *in, Error *err)
+{
+    double weight = 0;
+    for (uint32_t w = 0; w < in->x->nworkers; w++)
+        for (const Run *run = in->lists[w].first; run != NULL; run = run->next) in->nruns++;
+    TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
+    in->nruns = 0;
+    for (uint32_t w = 0; w < in->x->nworkers; w++) {
+        weight += in->lists[w].weight;
+        for (const Run *run = in->lists[w].first; run != NULL; run = run->next) {
+            SideRun *out = &in->runs[in->nruns++];
+            *out = (SideRun){.n = run->n, .group = run->group, .key = run->key};
+            for (uint32_t v = 0; v < in->nvalues; v++) out->values[v] = run->values[v];
+            in->n += run->n;
+        }
+    }
+    return check_weight(weight, err);
+}
+
+/* Leaves out the codes that no row has, if that makes the matrix much smaller. */
+static tcudb_status compact_groups(Input *in, Error *err)
+{
+    uint32_t domain = (uint32_t)in->groups.domain, used = 0;
+    in->ngroup_codes = domain;
+    uint32_t *number = exec_alloc_zero(in->x, sizeof *number * domain, err);
+    TRY_PTR(number);
+    for (uint32_t r = 0; r < in->nruns; r++)
+        for (uint64_t i = 0; i < in->runs[r].n; i++) number[in->runs[r].group[i]] = 1;
+    for (uint32_t code = 0; code < domain; code++) used += number[code];
+    if (used < domain - domain / 8) {
+        TRY_PTR(in->code_of = exec_alloc(in->x, sizeof *in->code_of * ((size_t)used + 1), err));
+        used = 0;
+        for (uint32_t code = 0; code < domain; code++) {
+            if (number[code] == 0) continue;
+            in->code_of[used] = code;
+            number[code] = used++;
+        }
+        for (uint32_t r = 0; r < in->nruns; r++) {
+            uint32_t *group = (uint32_t *)in->runs[r].group; /* the run is ours */
+            for (uint64_t i = 0; i < in->runs[r].n; i++) group[i] = number[group[i]];
+        }
+        in->ngroup_codes = used;
+    }
+    exec_free(in->x, number);
+    return TCUDB_OK;
+}
+
+static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+{
+    for (uint32_t s = 0; s < 2; s++) {
+        Input *in = &inputs[s];
+        in->direct = true;
+        TRY_PTR(in->lists = ARENA_ARRAY(&x->arena, RunList, x->nworkers, err));
+        in->stage = (Stage){.push = push_direct};
+        TRY(exec_produce(x, node->inputs[s], &in->stage, err));
+        TRY(gather_runs(in, err));
+        TRY(compact_groups(in, err));
+    }
+    *keys = (uint32_t)inputs[0].keys.domain;
+    return TCUDB_OK;
+}
+
+/* ---- by interning --------------------------------------------------------------------------------- */
+
+static tcudb_status push_kept(Stage *stage, Worker *w, const Batch *batch, Error *err)
+{
+    Input *in = (Input *)stage;
+    Batch out = *batch;
+    out.ncols = in->ngroups + in->nkeys + in->nvalues;
+    TRY(evaluate(in, w, batch, &out.cols, err));
+    return stage_push(stage->down, w, &out, err);
+}
+
+static tcudb_status keep(PhysNode *node, Input *in, uint32_t s, Error *err)
+{
+    Collector *collector = NULL;
+    uint32_t *cols, n = in->ngroups + in->nkeys + in->nvalues;
+    TRY(collector_new(in->x, in->cols, n, &collector, err));
+    stage_init(&in->stage, collector_stage(collector));
+    in->stage.push = push_kept;
+    TRY(exec_produce(in->x, node->inputs[s], &in->stage, err));
+    TRY(collector_rows(collector, node, &in->rows, err));
+    TRY_PTR(cols = ARENA_ARRAY(&in->x->arena, uint32_t, in->ngroups + 1, err));
+    for (uint32_t i = 0; i < in->ngroups; i++) cols[i] = i;
+    if (in->rows->n == 0) return TCUDB_OK;
+    TRY(codes_groups(in->x, in->rows, cols, in->ngroups, &in->coded, err));
+    in->ngroup_codes = in->coded.count;
+    return TCUDB_OK;
+}
+
+static int64_t integer_at(const RowsCol *col, uint64_t row)
+{
+    switch (col->phys) {
+    case PHYS_I16: return ((const int16_t *)col->data)[row];
+    case PHYS_I32: return ((const int32_t *)col->data)[row];
+    default: return ((const int64_t *)col->data)[row];
+    }
+}
+
+static tcudb_status keep_value(Input *in, uint32_t v, const uint32_t *keys, int64_t **out, Error *err)
+{
+    const RowsCol *col = &in->rows->cols[in->ngroups + in->nkeys + v];
+    double weight = 0;
+    uint64_t at = 0;
+    TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
+    for (uint64_t row = 0; row < in->rows->n; row++) {
+        if (keys[row] == CODE_NONE) continue;
+        assert(col->valid == NULL || bit_get(col->valid, row));
+        (*out)[at] = integer_at(col, row);
+        weight += fabs((double)(*out)[at++]);
+    }
+    return check_weight(weight, err);
+}
+
+/* Drops the rows without a key and cuts the rest into runs. */
+static tcudb_status slice(Input *in, uint32_t *keys, Error *err)
+{
+    int64_t *values[PRODUCT_MAX] = {NULL};
+    uint32_t *group = in->coded.codes;
+    uint64_t at = 0;
+    for (uint64_t row = 0; row < in->rows->n; row++) in->n += keys[row] != CODE_NONE;
+    for (uint32_t v = 0; v < in->nvalues; v++) TRY(keep_value(in, v, keys, &values[v], err));
+    for (uint64_t row = 0; row < in->rows->n; row++) {
+        if (keys[row] == CODE_NONE) continue;
+        group[at] = group[row];
+        keys[at++] = keys[row];
+    }
+    in->nruns = (uint32_t)((in->n + SLICE_ROWS - 1) / SLICE_ROWS);
+    TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
+    for (uint32_t r = 0; r < in->nruns; r++) {
+        uint64_t from = (uint64_t)r * SLICE_ROWS, n = in->n - from < SLICE_ROWS ? in->n - from : SLICE_ROWS;
+        in->runs[r] = (SideRun){.n = n, .group = group + from, .key = keys + from};
+        for (uint32_t v = 0; v < in->nvalues; v++) in->runs[r].values[v] = values[v] + from;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+{
+    uint32_t *cols[2];
+    KeyCodes codes;
+    for (uint32_t s = 0; s < 2; s++) {
+        TRY(keep(node, &inputs[s], s, err));
+        TRY_PTR(cols[s] = ARENA_ARRAY(&x->arena, uint32_t, inputs[s].nkeys + 1, err));
+        for (uint32_t i = 0; i < inputs[s].nkeys; i++) cols[s][i] = inputs[s].ngroups + i;
+    }
+    *keys = 0;
+    if (inputs[0].rows->n == 0 || inputs[1].rows->n == 0) return TCUDB_OK;
+    const Rows *rows[2] = {inputs[0].rows, inputs[1].rows};
+    TRY(codes_keys(x, rows, (const uint32_t *const *)cols, inputs[0].nkeys, &codes, err));
+    *keys = codes.count;
+    for (uint32_t s = 0; s < 2; s++) TRY(slice(&inputs[s], codes.codes[s], err));
+    return TCUDB_OK;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------- */
+
+tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+{
+    bool direct;
+    for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
+    TRY(plan_direct(x, node->plan, inputs, &direct, err));
+    return direct ? run_direct(x, node, inputs, keys, err) : run_interned(x, node, inputs, keys, err);
+}
+
+tcudb_status input_group_columns(const Input *in, const uint32_t *groups, uint32_t n, Arena *arena, Vector *cols,
+                                 Error *err)
+{
+    const uint32_t *of = in->direct ? in->code_of : in->coded.rows, *idx = groups;
+    if (of != NULL) {
+        uint32_t *mapped = arena_alloc_raw(arena, sizeof *mapped * n, err);
+        TRY_PTR(mapped);
+        for (uint32_t r = 0; r < n; r++) mapped[r] = of[groups[r]];
+        idx = mapped;
+    }
+    for (uint32_t i = 0; i < in->ngroups; i++) {
+        if (in->direct)
+            TRY(direct_decode(&in->groups, i, idx, n, arena, &cols[i], err));
+        else
+            TRY(rows_gather(in->rows, i, idx, n, NULL, n, false, arena, &cols[i], err));
+    }
+    return TCUDB_OK;
+}
