@@ -1,0 +1,47 @@
+/*
+ * list_ops.h: questions to lists of ascending 32-bit numbers (documents), answered on the compressed form.
+ */
+#ifndef CODEC_LIST_OPS_H
+#define CODEC_LIST_OPS_H
+
+#include "base/pool.h"
+#include "codec/list_set.h"
+
+/* Numbers in all (any: in at least one) of `lists` and in none of `without`. No lists: no numbers. */
+typedef struct ListQuery {
+    const uint64_t *lists;
+    const uint64_t *without;
+    uint32_t nlists, nwithout;
+    bool any;
+} ListQuery;
+
+typedef struct ListWork {
+    uint64_t blocks;  /* decoded */
+    uint64_t skipped; /* not decoded, of the lists asked */
+} ListWork;
+
+/* Appends the answer, uint32_t ascending, to out. work may be NULL; it is added to. 0A000 on wide sets, 22023 for a
+ * list number out of range. */
+tcudb_status list_query(const ListSet *set, const ListQuery *query, Buf *out, ListWork *work, Error *err) MUST_CHECK;
+
+typedef struct ListHit {
+    uint32_t doc;
+    uint32_t score; /* sum of the frequencies, at most 2^32 - 1 */
+} ListHit;
+
+/* The k documents with the largest sum of frequencies over query->lists, largest first, equal ones by ascending
+ * number. freqs is parallel to docs: the same lists with the same lengths. *n gets how many there are. */
+tcudb_status list_top(const ListSet *docs, const ListSet *freqs, const ListQuery *query, uint32_t k, ListHit *hits,
+                      uint32_t *n, ListWork *work, Error *err) MUST_CHECK;
+
+/* Many queries over a pool's threads (NULL: this one): answers[i] (initialised) gets query i's numbers. */
+tcudb_status list_query_batch(const ListSet *set, const ListQuery *queries, uint32_t n, Pool *pool, Buf *answers,
+                              Error *err) MUST_CHECK;
+/* hits: k a query; found[i] how many of them are filled. */
+tcudb_status list_top_batch(const ListSet *docs, const ListSet *freqs, const ListQuery *queries, uint32_t n, uint32_t k,
+                            Pool *pool, ListHit *hits, uint32_t *found, Error *err) MUST_CHECK;
+
+/* Shared with the GPU's side: 22023 or 0A000 if the query does not fit the set. */
+tcudb_status list_query_check(const ListSet *set, const ListQuery *query, Error *err) MUST_CHECK;
+
+#endif
