@@ -389,6 +389,8 @@ int main(int argc, char **argv)
         status = bench_all(&b, files, argv + 2, &err);
     else if (status == TCUDB_OK && strcmp(what, "sweep") == 0)
         status = sweep(&b, &err);
+    else if (status == TCUDB_OK && strcmp(what, "ops") == 0 && files > 0)
+        status = ops_bench(b.dev, argv[2], files > 1 ? argv[3] : NULL, &b.failures, &err);
     else if (status == TCUDB_OK)
         status = check(&b, files, argv + 2, strcmp(what, "sanitize") == 0, &err);
     if (status != TCUDB_OK) printf("error: %s %s\n", err.sqlstate, err.message);

@@ -34,4 +34,32 @@ typedef struct ListArgs {
     unsigned image, pool; /* shared bytes a warp, as each kernel says */
 } ListArgs;
 
+/* Operations on lists (list_ops.cuh). A query is a run of list numbers; those with LIST_WITHOUT are excluded. */
+#define LIST_WITHOUT 0x80000000u
+enum { LIST_OPS_WARPS = 4, LIST_OPS_CHUNK = 1024 /* words of a bitmap that one CTA counts or extracts */ };
+
+typedef struct ListTask {
+    unsigned query, list, block; /* list: its number, LIST_WITHOUT as in the query; block: of the directory */
+} ListTask;
+
+typedef struct ListOpsArgs {
+    ListArgs docs, freqs;
+    const unsigned *first; /* per list its first block, and one more */
+    const ListTask *task;
+    const unsigned *begin; /* per query its first list, and one more */
+    const unsigned *lists;
+    unsigned tasks;
+    unsigned image, pool;         /* shared bytes a warp: payload; payload and records, at least 4096 */
+    unsigned *bits;               /* a bitmap a query, `words` words each */
+    unsigned words, chunks;       /* chunks of LIST_OPS_CHUNK words in a bitmap */
+    unsigned *counts;             /* per query and chunk */
+    const unsigned long long *at; /* per query and chunk: where its numbers go in docs.out */
+    unsigned long long
+        *score; /* per query and document: lists that have it << 48 | sum of frequencies; bit 63: excluded */
+    unsigned documents, top;
+    const unsigned *least; /* per query: lists that must have a document */
+    void *hits;            /* per query `top` pairs {document, score} */
+    unsigned *found;
+} ListOpsArgs;
+
 #endif

@@ -10,11 +10,14 @@
  * set that does not ascend) add up to no more than the k-th best score so far: later documents lose ties.
  *
  * Cost: AND O(shortest * log), OR and top-k O(postings in windows not skipped + windows). Limits: 32-bit numbers;
- * scores saturate at 2^32 - 1; 65,535 lists a query.
+ * scores saturate at 2^32 - 2; 65,535 lists a query.
  */
 #include "codec/list_cursor.h"
 
 #include <assert.h>
+
+/* Scores saturate here. */
+#define SCORE_MAX (UINT32_MAX - 1)
 
 enum { BITMAP_WINDOW = 1 << 18, SCORE_WINDOW = 1 << 13, MAX_LISTS = 65535 };
 
@@ -248,7 +251,7 @@ static tcudb_status score_window(ListCursor *c, uint64_t low, uint32_t *score, u
         uint32_t i = c->at;
         for (; i < c->n && c->values[i] < end; i++) {
             uint32_t *s = &score[c->values[i] - low];
-            *s = *s + c->freq[i] < *s ? UINT32_MAX : *s + c->freq[i];
+            *s = c->freq[i] > SCORE_MAX - *s ? SCORE_MAX : *s + c->freq[i];
             terms[c->values[i] - low]++;
         }
         c->at = i;

@@ -26,7 +26,7 @@ tcudb_status list_query(const ListSet *set, const ListQuery *query, Buf *out, Li
 
 typedef struct ListHit {
     uint32_t doc;
-    uint32_t score; /* sum of the frequencies, at most 2^32 - 1 */
+    uint32_t score; /* sum of the frequencies, at most 2^32 - 2 */
 } ListHit;
 
 /* The k documents with the largest sum of frequencies over query->lists, largest first, equal ones by ascending

@@ -9,6 +9,9 @@
  * Safety: the host has checked entries (list_gpu.c); what only the payload can tell is checked here, before
  * it is used as an address. A bad block sets its fault byte; nothing traps.
  */
+#ifndef KERNEL_LIST_CUH
+#define KERNEL_LIST_CUH
+
 #include "codec/list_args.h"
 
 typedef unsigned int u32;
@@ -323,3 +326,5 @@ DEVICE void barrier_wait(u32 barrier, u32 parity = 0)
     asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],%1; @!p bra W;}" ::"r"(barrier), "r"(parity)
                  : "memory");
 }
+
+#endif

@@ -1,6 +1,6 @@
 # Programs that measure. They need no GPU and no toolkit to build: codec_gpu says why it skips.
 # Linked against nothing that a bare machine with a driver lacks, so that they can be carried there.
-add_executable(codec_gpu bench/codec_gpu.c bench/codec_pool.c)
+add_executable(codec_gpu bench/codec_gpu.c bench/codec_gpu_ops.c bench/codec_pool.c)
 target_link_libraries(codec_gpu PRIVATE -Wl,--as-needed engine_static)
 target_include_directories(codec_gpu PRIVATE bench)
 set_target_properties(codec_gpu PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR} ENABLE_EXPORTS ON)

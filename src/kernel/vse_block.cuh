@@ -1,0 +1,234 @@
+/*
+ * vse_block.cuh: VSEncoding blocks.
+ *
+ * One bulk copy brings signatures and slots into shared memory. A scan over the signatures gives every
+ * bunch its first value and first bit; they leave
+ *     starts   one bit a value: a bunch begins here
+ *     record   per bunch {bit address that value 0 would have, widths of this and the next three bunches}
+ * A lane's four consecutive values then need one popcount (which bunch), one record and one byte permute
+ * (the four widths, by how many bunches begin among the four) whatever bunches they lie in. With widths up to
+ * 16 all four lie in one 64-bit window of three words; wider ones are read slot by slot.
+ *
+ * Records keep bit address - first value * width, biased by BIAS so that it is not negative; an address in
+ * shared memory times 8 fits 21 bits.
+ *
+ * Checks before any slot is read: bunch lengths add up to n, with no bunch beginning past 1024 (so that the
+ * sum did not wrap), and the slots' bits fit the payload.
+ */
+#ifndef KERNEL_VSE_BLOCK_CUH
+#define KERNEL_VSE_BLOCK_CUH
+
+#include "kernel/list.cuh"
+
+#define BIAS 32768u
+
+struct Bunches {
+    uint2 rank[32]; /* per 32 values: bits where bunches begin, address of the last record before */
+    u32 starts[32];
+    u32 pad[4];
+};
+
+/* By signature: width << 26 | length * width << 11 | length. */
+#define SIGNATURE(l, w) (u32)(w) << 26 | (l) * (w) << 11 | (l)
+#define WIDTH_ROW(w)                                                                                                   \
+    SIGNATURE(1, w), SIGNATURE(2, w), SIGNATURE(3, w), SIGNATURE(4, w), SIGNATURE(5, w), SIGNATURE(6, w),              \
+        SIGNATURE(7, w), SIGNATURE(8, w), SIGNATURE(9, w), SIGNATURE(10, w), SIGNATURE(11, w), SIGNATURE(12, w),       \
+        SIGNATURE(14, w), SIGNATURE(16, w), SIGNATURE(32, w), SIGNATURE(64, w)
+__device__ const u32 SIGNATURES[256] = {WIDTH_ROW(0),  WIDTH_ROW(1),  WIDTH_ROW(2),  WIDTH_ROW(3), WIDTH_ROW(4),  WIDTH_ROW(5),
+                                        WIDTH_ROW(6),  WIDTH_ROW(7),  WIDTH_ROW(8),  WIDTH_ROW(9), WIDTH_ROW(10), WIDTH_ROW(11),
+                                        WIDTH_ROW(12), WIDTH_ROW(16), WIDTH_ROW(20), WIDTH_ROW(32)};
+
+/* Widths of four signatures, a byte each: codes 13, 14, 15 mean 16, 20, 32. */
+template <bool WIDE> DEVICE u32 widths4(u32 signatures)
+{
+    u32 x = signatures >> 4 & 0x0f0f0f0fu, w = x + 3 * (x + 0x03030303u >> 4 & 0x01010101u);
+    if (WIDE) w += 3 * (x + 0x02020202u >> 4 & 0x01010101u) + 11 * (x + 0x01010101u >> 4 & 0x01010101u);
+    return w;
+}
+
+/* Marks a bunch's start and returns its record's address word. x: bits before it << 11 | values before it. */
+DEVICE u32 start_bunch(u8 *starts, u32 x, u32 width)
+{
+    atomicOr((u32 *)(starts + (x >> 3 & 0x7c)), __funnelshift_l(0u, 1u, x));
+    return mad(width, ~x & 0x7ff, x >> 11);
+}
+
+/* 128 signatures, four a lane; FULL: all of them exist. */
+template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
+                                                       const Scan &scan, u32 lane, u32 *carry, u32 *late)
+{
+    u32 i = r + lane * 4, q = 0, next = 0, t4[4], y[4];
+    if (FULL || i < m) q = image[i / 4], next = image[i / 4 + 1];
+#pragma unroll
+    for (int t = 0; t < 4; t++) t4[t] = FULL || i + t < m ? table[__byte_perm(q, 0, 0x4440 + t)] : 0;
+    u32 w = widths4<WIDE>(q), w2 = widths4<WIDE>(next), total = t4[0] + t4[1] + t4[2] + t4[3];
+    u32 sum = scan.sum(total), x = *carry + sum - total;
+    *carry += __shfl_sync(ALL, sum, 31);
+#pragma unroll
+    for (int t = 0; t < 4; t++) {
+        if (FULL || i + t < m) {
+            y[t] = start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t));
+            *late |= x;
+        }
+        x += t4[t];
+    }
+    if (FULL || i < m) {
+        *(uint4 *)(record + i) = make_uint4(y[0], w, y[1], shift_right(w, w2, 8));
+        *(uint4 *)(record + i + 2) = make_uint4(y[2], shift_right(w, w2, 16), y[3], shift_right(w, w2, 24));
+    }
+}
+
+/* Scans the signatures; false if they are damaged. Record i is at `record` + 8 i. */
+template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, const u32 *table, const u32 *image, const Entry &e,
+                                                 const Scan &scan, u32 lane)
+{
+    u8 *starts = (u8 *)s.starts;
+    u32 m = e.count(), begin = shared_address(image) * 8 + 8 * m + BIAS << 11, carry = begin, late = 0, r = 0;
+    for (; m - r >= 128; r += 128) scan_round<WIDE, true>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    if (m - r > 32) {
+        scan_round<WIDE, false>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    } else if (r < m) { /* the last few: one signature a lane */
+        u32 i = r + lane, q = shift_right(image[i / 4], image[i / 4 + 1], (i & 3) * 8), t = i < m ? table[q & 255] : 0;
+        u32 w = widths4<WIDE>(q), sum = scan.sum(t), x = carry + sum - t;
+        carry += __shfl_sync(ALL, sum, 31);
+        if (i < m) {
+            record[i] = make_uint2(start_bunch(starts, x, w & 0xff), w);
+            late |= x;
+        }
+    }
+    carry -= begin;
+    return !__any_sync(ALL, late & 1024) && (carry & 0x7ff) == e.n() && (carry >> 11) + 8 * m <= 32 * e.words();
+}
+
+/* rank[i]: the record of value v of the 32 is rank.y + 8 * (bunches beginning at or before v). */
+DEVICE void rank_starts(Bunches &s, const uint2 *record, const Scan &scan, u32 lane)
+{
+    __syncwarp();
+    u32 w = s.starts[lane], n = __popc(w), before = scan.sum(n) - n;
+    s.rank[lane] = make_uint2(w, shared_address(record) + before * 8 - 8);
+    __syncwarp();
+}
+
+DEVICE u32 shift_left_high(u32 low, u32 high, u32 s) /* upper word of high:low << s; 0 from 64 on */
+{
+    u32 r;
+    asm("{.reg .b64 x; .reg .b32 d; mov.b64 x,{%1,%2}; shl.b64 x,x,%3; mov.b64 {d,%0},x;}" : "=r"(r) : "r"(low), "r"(high), "r"(s));
+    return r;
+}
+
+/* Four slots of up to 16 bits, whose widths are the bytes of w, from a biased bit address on. */
+DEVICE void cut_window(u32 w, u32 bit, u32 *v)
+{
+    u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
+    u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit), left = mad(w, 0xfefefeffu, 0x40404040u);
+    v[0] = low & ones(w & 0xff);
+#pragma unroll
+    for (int t = 1; t < 4; t++) /* the slot's end to the top of 64 bits, then its width down */
+        v[t] = __funnelshift_lc(shift_left_high(low, high, __byte_perm(left, 0, 0x4440 + t)), 0u, __byte_perm(w, 0, 0x4440 + t));
+}
+
+/* Four wider slots: two to a 64-bit window. */
+DEVICE void cut_windows(u32 w, u32 bit, u32 *v)
+{
+#pragma unroll
+    for (int t = 0; t < 4; t += 2) {
+        u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
+        u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit);
+        u32 first = __byte_perm(w, 0, 0x4440 + t), second = __byte_perm(w, 0, 0x4441 + t), both = first + second;
+        v[t] = low & ones(first);
+        v[t + 1] = __funnelshift_lc(shift_left_high(low, high, 64 - both), 0u, second);
+        bit += both;
+    }
+}
+
+/* The lane's four values of group g. */
+template <bool WIDE> DEVICE void cut_bunches(const Bunches &s, int g, u32 lane, u32 shift, u32 until, u32 eight, u32 *v)
+{
+    uint2 q = s.rank[4 * g + (lane >> 3)], r = shared_pair(mad(__popc(q.x & until), eight, q.y));
+    /* byte t of the selector: bunches beginning after value 0 and up to value t */
+    u32 select = ((q.x >> shift & 0xe) * 0x248 & 0x1110) * 0x111, w = permute_bytes(r.y, select), w0 = r.y & 0xff;
+    u32 bit = mad(w0, lane * 4 - 2047, mad(w0, g * 128, r.x));
+    if (WIDE)
+        cut_windows(w, bit, v);
+    else
+        cut_window(w, bit, v);
+}
+
+template <bool WIDE, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &s, u32 lane)
+{
+    u32 shift = (lane & 7) * 4, until = 2u * (1u << shift) - 1, eight = 8;
+    asm volatile("" : "+r"(eight));
+#pragma unroll
+    for (int g = 0; g < 8; g += 2) {
+        u32 v[8];
+        cut_bunches<WIDE>(s, g, lane, shift, until, eight, v);
+        cut_bunches<WIDE>(s, g + 1, lane, shift, until, eight, v + 4);
+        out.pair(g, v);
+    }
+}
+
+/* What every VSEncoding kernel begins with: the payload's image in shared memory, signatures scanned. Shared memory:
+ * a.pool bytes a warp: Bunches, the image (a.image), the records. */
+struct VseBlock {
+    u32 block, lane;
+    Entry e;
+    Scan scan;
+    u8 *image;
+    Bunches *bunches;
+    uint2 *record;
+
+    /* Every warp of the CTA calls it. False: no block for this warp, or a damaged one, which was reported. */
+    template <bool WIDE> DEVICE bool begin(const ListArgs &a, u8 *shared)
+    {
+        __shared__ u32 table[256];
+        __shared__ __align__(8) u64 barriers[LIST_WARPS];
+        u32 warp = threadIdx.x >> 5, barrier = shared_address(barriers + warp);
+        bool live = my_block(a, &block);
+        lane = threadIdx.x & 31;
+        bunches = (Bunches *)(shared + warp * a.pool);
+        image = (u8 *)(bunches + 1);
+        record = (uint2 *)(image + a.image);
+        if (live) e = load_entry(a, block);
+        if (live && lane == 0) {
+            barrier_init(barrier);
+            bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
+        }
+        table[threadIdx.x] = SIGNATURES[threadIdx.x] & 0x3ffffff; /* 256 threads */
+        bunches->starts[lane] = 0;
+        __syncthreads();
+        if (!live) return false;
+        scan.init(lane);
+        barrier_wait(barrier);
+        bool good = scan_signatures<WIDE>(*bunches, record, table, (const u32 *)image, e, scan, lane);
+        if (!good) report(a, block, lane, 3);
+        __syncwarp();
+        return good;
+    }
+};
+
+/* Decodes the warp's block into the sink. */
+template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, u8 *shared, SINK &sink)
+{
+    VseBlock b = {};
+    if (!b.begin<WIDE>(a, shared)) return;
+    Bunches &s = *b.bunches;
+    u32 lane = b.lane;
+    const Entry &e = b.e;
+    rank_starts(s, b.record, b.scan, lane);
+    sink.init(a, b.block, lane, e);
+    u32 *sums = (u32 *)b.image; /* Ascending: in place of image and records, at least 1 KB (list_gpu.c) */
+    if (!GAPS || WIDE) {
+        typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, e, a.step, sums);
+        vse_groups<WIDE>(out, s, lane);
+        out.finish();
+    } else if (e.span16()) {
+        AscendingScan<SINK, true> out(sink, lane, e, a.step, sums);
+        vse_groups<WIDE>(out, s, lane);
+    } else {
+        AscendingScan<SINK, false> out(sink, lane, e, a.step, sums);
+        vse_groups<WIDE>(out, s, lane);
+    }
+    sink.finish(a, b.block);
+}
+
+#endif
