@@ -111,7 +111,9 @@ template <class A, class B> struct Choose<false, A, B> {
 
 /* ---- sinks ---- */
 
-struct Store {
+/* FULL: the block has 1024 values. Kernels branch once a block: a test in every group would keep the compiler from moving
+ * one group's loads before another's arithmetic. A kernel names a sink by a struct with a template `type`. */
+template <bool FULL> struct StoreSink {
     u32 *out; /* the lane's first value */
     u32 n, lane;
     DEVICE void init(const ListArgs &a, u32 block, u32 lane_, const Entry &e)
@@ -123,7 +125,7 @@ struct Store {
     DEVICE void four(int g, const u32 *v)
     {
         u32 *p = out + g * 128;
-        if (n == 1024) {
+        if (FULL) {
             store4(p, v[0], v[1], v[2], v[3]);
         } else {
 #pragma unroll
@@ -139,8 +141,12 @@ struct Store {
     DEVICE void finish(const ListArgs &, u32) {}
 };
 
-/* Folds to one word a block: OP adds a lane's four values to acc. */
-template <class OP> struct Fold {
+struct Store {
+    template <bool FULL> using type = StoreSink<FULL>;
+};
+
+/* Folds to one word a block: the sum of OP::of(value, limit). */
+template <class OP, bool FULL> struct FoldSink {
     u32 acc, n, lane, limit;
     DEVICE void init(const ListArgs &a, u32, u32 lane_, const Entry &e)
     {
@@ -151,7 +157,7 @@ template <class OP> struct Fold {
     }
     DEVICE void four(int g, const u32 *v)
     {
-        if (n == 1024) {
+        if (FULL) {
             acc += OP::of(v[0], limit) + OP::of(v[1], limit);
             acc += OP::of(v[2], limit) + OP::of(v[3], limit);
         } else {
@@ -170,6 +176,9 @@ template <class OP> struct Fold {
         u32 s = __reduce_add_sync(ALL, acc);
         if (lane == 0) a.result[block] = s;
     }
+};
+template <class OP> struct Fold {
+    template <bool FULL> using type = FoldSink<OP, FULL>;
 };
 struct OpSum {
     static DEVICE u32 of(u32 v, u32) { return v; }

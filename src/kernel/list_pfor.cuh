@@ -10,8 +10,7 @@
         u32 block, lane = threadIdx.x & 31;                                                                            \
         prefetch_segment(a);                                                                                           \
         if (!my_block(a, &block)) return;                                                                              \
-        SINK sink;                                                                                                     \
-        pfor_decode<GAPS>(a, block, lane, shared + (threadIdx.x >> 5) * (a.pool / 4), sink);                                   \
+        pfor_decode<GAPS, SINK>(a, block, lane, shared + (threadIdx.x >> 5) * (a.pool / 4));                                   \
     }
 
 PFOR_KERNEL(list_pfor_store, false, Store, 4)

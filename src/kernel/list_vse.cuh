@@ -45,8 +45,7 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_vse_count(
     {                                                                                                                  \
         extern __shared__ __align__(16) u8 shared[];                                                                   \
         prefetch_segment(a);                                                                                           \
-        SINK sink;                                                                                                     \
-        vse_decode<WIDE, GAPS>(a, shared, sink);                                                                       \
+        vse_decode<WIDE, GAPS, SINK>(a, shared);                                                                            \
     }
 
 VSE_KERNEL(list_vse_store, false, false, Store, 5)

@@ -185,16 +185,24 @@ template <bool EXC, class OUT> DEVICE bool pfor_block(OUT &out, const u32 *paylo
 
 /* Decodes the block into the sink; GAPS: the sink gets values, not gaps. `shared`: 4 KB a warp, 16-byte aligned; 1 KB where
  * no block has exceptions, none if there are no gaps either. */
-template <bool GAPS, class SINK> DEVICE void pfor_decode(const ListArgs &a, u32 block, u32 lane, u32 *shared, SINK &sink)
+template <bool GAPS, class SINK> DEVICE void pfor_sink(const ListArgs &a, const Entry &e, u32 block, u32 lane, u32 *shared)
 {
-    Entry e = load_entry(a, block);
     const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
+    SINK sink;
     sink.init(a, block, lane, e);
     typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, e, a.step, shared);
     bool good = e.count() ? pfor_block<true>(out, payload, e, shared, lane) : pfor_block<false>(out, payload, e, shared, lane);
     if (!good) return report(a, block, lane, 4);
     out.finish();
     sink.finish(a, block);
+}
+template <bool GAPS, class SINK> DEVICE void pfor_decode(const ListArgs &a, u32 block, u32 lane, u32 *shared)
+{
+    Entry e = load_entry(a, block);
+    if (e.n() == 1024)
+        pfor_sink<GAPS, typename SINK::template type<true>>(a, e, block, lane, shared);
+    else
+        pfor_sink<GAPS, typename SINK::template type<false>>(a, e, block, lane, shared);
 }
 
 #endif

@@ -78,6 +78,32 @@ template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record
     }
 }
 
+/* The last signatures, K a lane: r..m-1, at most 32 K. Cheaper than a round of 128 for fewer. */
+template <bool WIDE, int K> DEVICE void scan_rest(u8 *starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
+                                                  const Scan &scan, u32 lane, u32 *carry, u32 *late)
+{
+    u32 i = r + lane * K, s = (i & 3) * 8, q = 0, next = 0, t4[K], total = 0;
+    if (i < m) {
+        q = shift_right(image[i / 4], image[i / 4 + 1], s);
+        if (K > 1) next = shift_right(image[i / 4 + 1], image[i / 4 + 2], s);
+    }
+#pragma unroll
+    for (int t = 0; t < K; t++) {
+        t4[t] = i + t < m ? table[__byte_perm(q, 0, 0x4440 + t)] : 0;
+        total += t4[t];
+    }
+    u32 w = widths4<WIDE>(q), w2 = K > 1 ? widths4<WIDE>(next) : 0, sum = scan.sum(total), x = *carry + sum - total;
+    *carry += __shfl_sync(ALL, sum, 31);
+#pragma unroll
+    for (int t = 0; t < K; t++) {
+        if (i + t < m) {
+            record[i + t] = make_uint2(start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t)), t ? shift_right(w, w2, 8 * t) : w);
+            *late |= x;
+        }
+        x += t4[t];
+    }
+}
+
 /* Scans the signatures; false if they are damaged. Record i is at `record` + 8 i. */
 template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, const u32 *table, const u32 *image, const Entry &e,
                                                  const Scan &scan, u32 lane)
@@ -85,17 +111,14 @@ template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, cons
     u8 *starts = (u8 *)s.starts;
     u32 m = e.count(), begin = shared_address(image) * 8 + 8 * m + BIAS << 11, carry = begin, late = 0, r = 0;
     for (; m - r >= 128; r += 128) scan_round<WIDE, true>(starts, record, table, image, r, m, scan, lane, &carry, &late);
-    if (m - r > 32) {
+    if (m - r > 96)
         scan_round<WIDE, false>(starts, record, table, image, r, m, scan, lane, &carry, &late);
-    } else if (r < m) { /* the last few: one signature a lane */
-        u32 i = r + lane, q = shift_right(image[i / 4], image[i / 4 + 1], (i & 3) * 8), t = i < m ? table[q & 255] : 0;
-        u32 w = widths4<WIDE>(q), sum = scan.sum(t), x = carry + sum - t;
-        carry += __shfl_sync(ALL, sum, 31);
-        if (i < m) {
-            record[i] = make_uint2(start_bunch(starts, x, w & 0xff), w);
-            late |= x;
-        }
-    }
+    else if (m - r > 64)
+        scan_rest<WIDE, 3>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    else if (m - r > 32)
+        scan_rest<WIDE, 2>(starts, record, table, image, r, m, scan, lane, &carry, &late);
+    else if (m > r)
+        scan_rest<WIDE, 1>(starts, record, table, image, r, m, scan, lane, &carry, &late);
     carry -= begin;
     return !__any_sync(ALL, late & 1024) && (carry & 0x7ff) == e.n() && (carry >> 11) + 8 * m <= 32 * e.words();
 }
@@ -183,6 +206,7 @@ struct VseBlock {
         __shared__ u32 table[256];
         __shared__ __align__(8) u64 barriers[LIST_WARPS];
         u32 warp = threadIdx.x >> 5, barrier = shared_address(barriers + warp);
+        u32 signature = __ldg(SIGNATURES + threadIdx.x); /* 256 threads; before the entry, whose latency hides it */
         bool live = my_block(a, &block);
         lane = threadIdx.x & 31;
         bunches = (Bunches *)(shared + warp * a.pool);
@@ -193,7 +217,7 @@ struct VseBlock {
             barrier_init(barrier);
             bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
         }
-        table[threadIdx.x] = SIGNATURES[threadIdx.x] & 0x3ffffff; /* 256 threads */
+        table[threadIdx.x] = signature & 0x3ffffff;
         bunches->starts[lane] = 0;
         __syncthreads();
         if (!live) return false;
@@ -206,29 +230,36 @@ struct VseBlock {
     }
 };
 
-/* Decodes the warp's block into the sink. */
-template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, u8 *shared, SINK &sink)
+/* Cuts a scanned block's slots into the sink. The sums of Ascending take the place of image and records: at least 1 KB
+ * (list_gpu.c). */
+template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_sink(const ListArgs &a, const VseBlock &b)
+{
+    u32 *sums = (u32 *)b.image, lane = b.lane;
+    SINK sink;
+    sink.init(a, b.block, lane, b.e);
+    if (!GAPS || WIDE) {
+        typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, b.e, a.step, sums);
+        vse_groups<WIDE>(out, *b.bunches, lane);
+        out.finish();
+    } else if (b.e.span16()) {
+        AscendingScan<SINK, true> out(sink, lane, b.e, a.step, sums);
+        vse_groups<WIDE>(out, *b.bunches, lane);
+    } else {
+        AscendingScan<SINK, false> out(sink, lane, b.e, a.step, sums);
+        vse_groups<WIDE>(out, *b.bunches, lane);
+    }
+    sink.finish(a, b.block);
+}
+
+template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, u8 *shared)
 {
     VseBlock b = {};
     if (!b.begin<WIDE>(a, shared)) return;
-    Bunches &s = *b.bunches;
-    u32 lane = b.lane;
-    const Entry &e = b.e;
-    rank_starts(s, b.record, b.scan, lane);
-    sink.init(a, b.block, lane, e);
-    u32 *sums = (u32 *)b.image; /* Ascending: in place of image and records, at least 1 KB (list_gpu.c) */
-    if (!GAPS || WIDE) {
-        typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, e, a.step, sums);
-        vse_groups<WIDE>(out, s, lane);
-        out.finish();
-    } else if (e.span16()) {
-        AscendingScan<SINK, true> out(sink, lane, e, a.step, sums);
-        vse_groups<WIDE>(out, s, lane);
-    } else {
-        AscendingScan<SINK, false> out(sink, lane, e, a.step, sums);
-        vse_groups<WIDE>(out, s, lane);
-    }
-    sink.finish(a, b.block);
+    rank_starts(*b.bunches, b.record, b.scan, b.lane);
+    if (b.e.n() == 1024)
+        vse_sink<WIDE, GAPS, typename SINK::template type<true>>(a, b);
+    else
+        vse_sink<WIDE, GAPS, typename SINK::template type<false>>(a, b);
 }
 
 #endif
