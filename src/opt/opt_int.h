@@ -12,15 +12,15 @@
 
 /* What is known or guessed of a column, from its table's statistics. */
 typedef struct ColFact {
-    bool seen;
-    double distinct;   /* values, before any filter; < 0: unknown */
-    double null_share; /* 0..1 */
-    bool has_range;    /* lo and hi: numbers, dates, timestamps as numbers */
-    double lo, hi;
-    bool exact; /* min and max bound every value */
-    Value min, max;
+    Value min, max;     /* exact: they bound every value */
+    double distinct;    /* values, before any filter; < 0: unknown */
+    double null_share;  /* 0..1 */
+    double lo, hi;      /* has_range: numbers, dates, timestamps as numbers */
     const Table *table; /* of a base column that reached here unchanged; NULL: computed */
     uint32_t column;
+    bool seen;
+    bool has_range;
+    bool exact;
     bool unique; /* proven in the table: every non-NULL value occurs once */
 } ColFact;
 

@@ -10,7 +10,6 @@
 #include "plan/plan_int.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 /* The outputs visible in an expression: of one or two plans, then of the enclosing applies' left sides. */
 typedef struct Scope {
@@ -25,16 +24,8 @@ typedef struct Verifier {
     Error *err;
 } Verifier;
 
-static tcudb_status fault(const Verifier *v, const char *format, ...) PRINTF_LIKE(2, 3);
-static tcudb_status fault(const Verifier *v, const char *format, ...)
-{
-    char text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return error_set(v->err, SQLSTATE_INTERNAL_ERROR, "plan: %s: %s", plan_kind_name(v->node->kind), text);
-}
+#define fault(v, format, ...)                                                                                          \
+    error_set((v)->err, SQLSTATE_INTERNAL_ERROR, "plan: %s: " format, plan_kind_name((v)->node->kind), ##__VA_ARGS__)
 
 static const PlanCol *in_scope(const Scope *scope, ColId id)
 {
