@@ -54,7 +54,7 @@ def expected(path):
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", newline="") as file:
         rows = list(csv.reader(file))
-    return rows[0], rows[1:]
+    return rows[0], [row or [""] for row in rows[1:]]
 
 
 def same_rows(got, want, in_order):
