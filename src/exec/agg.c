@@ -68,6 +68,13 @@ static tcudb_status check_supported(const AggSpec *spec, Error *err)
     return TCUDB_OK;
 }
 
+static bool is_narrow(const Exec *x, const Expr *arg)
+{
+    const int64_t most = INT64_MAX / BATCH_ROWS;
+    ColInfo info = phys_expr_info(x->phys->info, x->phys->ninfo, arg);
+    return info.has_bounds && info.min >= -most && info.max <= most;
+}
+
 tcudb_status agg_spec(Exec *x, const AggCall *call, const Layout *in, AggSpec *out, Error *err)
 {
     *out = (AggSpec){.kind = call->kind, .result = call->col.type, .nargs = call->nargs};
@@ -76,6 +83,7 @@ tcudb_status agg_spec(Exec *x, const AggCall *call, const Layout *in, AggSpec *o
     out->arg = call->nargs > 0 ? call->args[0]->type : TYPE(TYPE_BOOL);
     out->phys = (uint8_t)type_phys(out->arg);
     for (uint32_t i = 0; i < call->nargs; i++) TRY(ev_new(x, call->args[i], in, &out->args[i], err));
+    if (call->nargs > 0) out->narrow = is_narrow(x, call->args[0]);
     out->has_filter = call->filter != NULL;
     if (out->has_filter) TRY(ev_new(x, call->filter, in, &out->filter, err));
     out->size = agg_state_size(out->kind, (Phys)out->phys);
@@ -126,6 +134,17 @@ static void add_int(SumInt *s, int64_t x)
         s->n += u->n;                                                                                                  \
     } while (0)
 
+static void sum_wide_words(const Update *u, SumInt *s)
+{
+    const int64_t *data = u->v->data;
+    int128 sum = 0;
+    for (uint32_t i = 0; i < u->n; i++) sum += data[sel_row(u->sel, i)];
+    uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)sum;
+    s->lo = (uint64_t)total;
+    s->hi = (int64_t)(total >> 64);
+    s->n += u->n;
+}
+
 static bool sum_one_group(const Update *u)
 {
     if (u->group != NULL || u->v->valid != NULL || u->v->form != VEC_FLAT) return false;
@@ -133,16 +152,12 @@ static bool sum_one_group(const Update *u)
     switch (u->v->phys) {
     case PHYS_I16: SUM_ALL(int16_t); return true;
     case PHYS_I32: SUM_ALL(int32_t); return true;
-    case PHYS_I64: {
-        const int64_t *data = u->v->data;
-        int128 sum = 0;
-        for (uint32_t i = 0; i < u->n; i++) sum += data[sel_row(u->sel, i)];
-        uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)sum;
-        s->lo = (uint64_t)total;
-        s->hi = (int64_t)(total >> 64);
-        s->n += u->n;
+    case PHYS_I64:
+        if (u->spec->narrow)
+            SUM_ALL(int64_t);
+        else
+            sum_wide_words(u, s);
         return true;
-    }
     default: return false;
     }
 }

@@ -18,6 +18,7 @@ typedef struct AggSpec {
     uint32_t offset; /* of the state, after the caller's own bytes */
     uint32_t size;
     bool distinct;
+    bool narrow; /* the sum of a batch of arguments fits 64 bits */
     bool has_filter;
     Ev args[2];
     uint32_t nargs;

@@ -133,6 +133,11 @@ void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
     case PLAN_CTE_SCAN: /* the CTE's own plan has been collected before */
         for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = all[plan->cte_scan.cte->plan->cols[i].id];
         break;
+    case PLAN_SET_OP:
+    case PLAN_RECURSIVE:
+    case PLAN_WORK_SCAN: /* rows from elsewhere too, should an id be an input's */
+        for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = (ColInfo){0};
+        break;
     default: break;
     }
 }

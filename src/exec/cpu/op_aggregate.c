@@ -1,10 +1,12 @@
 /*
- * op_aggregate.c: GROUP BY and aggregates by hashing (group.c), and plain aggregates without groups.
+ * op_aggregate.c: GROUP BY and aggregates: by an array over the keys' domains where they are small (dense.c), by
+ * hashing (group.c) otherwise.
  *
- * Without GROUP BY there is one state per task, combined in task order, and always one row of output. A
- * group's key and results are put out in the order in which groups first appear (per partition of the hash
- * when there are many).
+ * Without GROUP BY there is always one row of output. A
+ * hashed group's key and results are put out in the order in which groups first appear (per partition of the
+ * hash when there are many).
  */
+#include "exec/dense.h"
 #include "exec/group.h"
 
 #include <assert.h>
@@ -146,17 +148,13 @@ static tcudb_status run_input(Exec *x, PhysNode *node, const AggSpec *aggs, Stag
     return TCUDB_OK;
 }
 
-static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+static tcudb_status run_hashed(Exec *x, PhysNode *node, const Layout *in, AggSpec *aggs, Stage *down, Error *err)
 {
     const Plan *plan = node->plan;
-    Layout in;
     KeySpec spec;
     Ev *keys;
-    AggSpec *aggs;
     Grouping *g;
-    TRY(layout_of(x, plan->inputs[0], &in, err));
-    TRY(make_keys(x, plan, &in, &spec, &keys, err));
-    TRY(make_aggs(x, plan, &in, &aggs, err));
+    TRY(make_keys(x, plan, in, &spec, &keys, err));
     TRY(grouping_new(x, node, &spec, keys, aggs, plan->agg.naggs, &g, err));
     TRY(run_input(x, node, aggs, grouping_stage(g), err));
     Output o = {.node = node, .spec = &spec, .aggs = aggs, .down = down};
@@ -165,6 +163,19 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(grouping_finish(g, &o.groups, err));
     TRY(ensure_one_row(x, &o, err));
     return push_output(x, &o, err);
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    Layout in;
+    AggSpec *aggs;
+    Dense *dense;
+    TRY(layout_of(x, node->plan->inputs[0], &in, err));
+    TRY(make_aggs(x, node->plan, &in, &aggs, err));
+    TRY(dense_new(x, node, &in, aggs, node->plan->agg.naggs, &dense, err));
+    if (dense == NULL) return run_hashed(x, node, &in, aggs, down, err);
+    TRY(exec_produce(x, node->inputs[0], dense_stage(dense), err));
+    return dense_output(dense, down, err);
 }
 
 const Op op_aggregate = {.name = "Aggregate", .engine = "cpu", .run = run};
