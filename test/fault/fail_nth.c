@@ -1,12 +1,12 @@
 /*
  * fail_nth.c: a library to preload (LD_PRELOAD) that makes the n-th call of a kind fail.
  *
- * TCUDB_FAIL=alloc:N or io:N fails the N-th allocation (malloc, calloc, realloc, aligned_alloc,
- * posix_memalign) or the N-th file call (open, read, write, pread, pwrite, fsync, fdatasync, rename, unlink,
- * ftruncate, mkdir, mmap of a file); with a trailing + every later one fails too. Counting starts when the
- * environment variable TCUDB_FAIL_AFTER is unset, else when a file of that name exists. The error is ENOMEM, or
- * TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk). When the call fails, "F" is written to the descriptor in
- * TCUDB_FAIL_FD, so that the driver knows that the program made at least N such calls.
+ * TCUDB_FAIL=alloc:N fails the N-th allocation of tcudb itself (base/mem.c takes all of them from aligned_alloc);
+ * malloc:N one of the libraries' (libpg_query 15-4.0.0 does not check its own: a known limit); io:N the N-th file
+ * call (open, read, write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file). With a
+ * trailing + every later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
+ * When the call fails, "F" is written to the descriptor in TCUDB_FAIL_FD, so that the driver knows that the program
+ * made at least N such calls.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ typedef struct Injector {
     _Atomic long calls;
 } Injector;
 
-static Injector alloc_faults, io_faults;
+static Injector alloc_faults, malloc_faults, io_faults;
 static int io_errno = EIO, signal_fd = -1;
 static bool ready;
 
@@ -47,6 +47,8 @@ __attribute__((constructor)) static void start(void)
     if (error != NULL) io_errno = (int)parse(error, &ignored);
     if (fd != NULL) signal_fd = (int)parse(fd, &ignored);
     if (what != NULL && strncmp(what, "alloc:", 6) == 0) alloc_faults.target = parse(what + 6, &alloc_faults.onwards);
+    if (what != NULL && strncmp(what, "malloc:", 7) == 0)
+        malloc_faults.target = parse(what + 7, &malloc_faults.onwards);
     if (what != NULL && strncmp(what, "io:", 3) == 0) io_faults.target = parse(what + 3, &io_faults.onwards);
     ready = true;
 }
@@ -72,17 +74,17 @@ extern void *__libc_memalign(size_t, size_t);
 
 void *malloc(size_t size)
 {
-    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_malloc(size);
+    return fails(&malloc_faults, ENOMEM) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_calloc(n, size);
+    return fails(&malloc_faults, ENOMEM) ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *ptr, size_t size)
 {
-    return fails(&alloc_faults, ENOMEM) ? NULL : __libc_realloc(ptr, size);
+    return fails(&malloc_faults, ENOMEM) ? NULL : __libc_realloc(ptr, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
