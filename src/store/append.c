@@ -81,7 +81,7 @@ static bool caches_serve(const struct TextCaches *set, const TableMeta *meta)
     return true;
 }
 
-static tcudb_status find_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err)
+tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err)
 {
     struct TextCaches *set = txn->caches;
     while (set != NULL && !caches_serve(set, meta)) set = set->next;
@@ -183,7 +183,7 @@ tcudb_status txn_append(Txn *txn, Str name, const Batch *batch, Error *err)
     DictCache **caches;
     TRY(txn_write_table(txn, name, &table, err));
     TRY(check_types(table->meta, batch, err));
-    TRY(find_caches(txn, table->meta, &caches, err));
+    TRY(txn_caches(txn, table->meta, &caches, err));
     for (uint32_t done = 0; done < batch->n;) {
         uint32_t room;
         TRY(some_room(table, batch->n - done, &room, err));

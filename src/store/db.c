@@ -54,6 +54,29 @@ static tcudb_status open_disk(Db *db, const char *path, const DbOptions *options
     return disk_open(db, options, err);
 }
 
+/* A transaction that changes nothing but where things lie. */
+static tcudb_status fold(Db *db, Error *err)
+{
+    Txn *txn;
+    TRY(txn_begin(db, &txn, err));
+    txn->folding = true;
+    tcudb_status status = txn_write(txn, err);
+    if (status == TCUDB_OK) status = txn_compact(txn, err);
+    if (status == TCUDB_OK) return txn_commit(txn, err);
+    txn_rollback(txn);
+    return status;
+}
+
+static tcudb_status maintain(Db *db, bool closing, Error *err)
+{
+    bool due = atomic_load(&db->compact_due) || (db->disk != NULL && disk_fold_due(db, closing));
+    if (!due || db->read_only) return TCUDB_OK;
+    tcudb_status status = fold(db, err);
+    /* somebody else writes: they will fold */
+    if (status != TCUDB_OK && strcmp(err->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0) return TCUDB_OK;
+    return status;
+}
+
 tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error *err)
 {
     Db *db = mem_alloc_zero(NULL, sizeof *db, err);
@@ -76,6 +99,11 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
         release(db);
         return status;
     }
+    if (!memory) status = maintain(db, false, err);
+    if (status != TCUDB_OK) {
+        release(db);
+        return status;
+    }
     *out = db;
     return TCUDB_OK;
 }
@@ -84,7 +112,7 @@ void db_close(Db *db)
 {
     if (db == NULL) return;
     Error ignored; /* what is not folded stays in the log */
-    if (db->disk != NULL && disk_maintain(db, true, &ignored) != TCUDB_OK) error_clear(&ignored);
+    if (db->disk != NULL && maintain(db, true, &ignored) != TCUDB_OK) error_clear(&ignored);
     release(db);
 }
 
@@ -105,5 +133,5 @@ void db_set_lock_timeout(Db *db, uint32_t ms)
 
 tcudb_status db_maintain(Db *db, Error *err)
 {
-    return db->disk == NULL ? TCUDB_OK : disk_maintain(db, false, err);
+    return maintain(db, false, err);
 }

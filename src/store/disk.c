@@ -271,21 +271,16 @@ static tcudb_status become_writer(Db *db, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status lock_within(Db *db, uint64_t timeout_us, Error *err)
+tcudb_status disk_lock(Db *db, uint32_t timeout_ms, Error *err)
 {
     Disk *disk = db->disk;
-    TRY(wait_for_lock(db, timeout_us, err));
+    TRY(wait_for_lock(db, (uint64_t)timeout_ms * 1000, err));
     pthread_mutex_lock(&disk->sync);
     tcudb_status status = become_writer(db, err);
     if (status == TCUDB_OK) atomic_store(&disk->locked, true);
     pthread_mutex_unlock(&disk->sync);
     if (status != TCUDB_OK) lock_release_write(db);
     return status;
-}
-
-tcudb_status disk_lock(Db *db, Error *err)
-{
-    return lock_within(db, (uint64_t)atomic_load(&db->lock_timeout_ms) * 1000, err);
 }
 
 void disk_unlock(Db *db)
@@ -354,7 +349,7 @@ static tcudb_status commit_work(Txn *txn, Error *err)
     Buf payload;
     buf_init(&payload, &txn->db->mem);
     if (txn->folding) {
-        TRY_GOTO(commit_by_manifest(txn, err));
+        status = commit_by_manifest(txn, err);
         goto done;
     }
     TRY_GOTO(seal_large_tails(txn, err));
@@ -386,31 +381,9 @@ tcudb_status disk_commit(Txn *txn, Error *err)
     return status;
 }
 
-/* ---- upkeep ------------------------------------------------------------------------------------- */
-
-static tcudb_status fold(Db *db, Error *err)
+bool disk_fold_due(Db *db, bool closing)
 {
-    Txn *txn;
-    TRY(txn_begin(db, &txn, err));
-    txn->folding = true;
-    tcudb_status status = txn_write(txn, err);
-    if (status != TCUDB_OK) {
-        txn_rollback(txn);
-        return status;
-    }
-    return txn_commit(txn, err);
-}
-
-tcudb_status disk_maintain(Db *db, bool closing, Error *err)
-{
-    Disk *disk = db->disk;
-    if (db->read_only) return TCUDB_OK;
-    bool due = disk->garbage || disk->log_length > (closing ? LOG_CLOSE : LOG_FOLD);
-    if (!due) return TCUDB_OK;
-    tcudb_status status = fold(db, err);
-    /* somebody else writes: they will fold */
-    if (status != TCUDB_OK && strcmp(err->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0) return TCUDB_OK;
-    return status;
+    return db->disk->garbage || db->disk->log_length > (closing ? LOG_CLOSE : LOG_FOLD);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------ */
@@ -528,7 +501,7 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
     pthread_mutex_unlock(&disk->sync);
     if (status != TCUDB_OK) return status;
     tidy(db);
-    return disk->log_length > LOG_FOLD ? disk_maintain(db, false, err) : TCUDB_OK;
+    return TCUDB_OK;
 }
 
 void disk_close(Db *db)

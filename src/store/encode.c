@@ -4,8 +4,9 @@
  *     value -> word = value - min (frame of reference); text: code - min; floats: their bits -> codec -> bytes
  *
  * Choice, by size and then decode cost: constant (no bytes); run length where it halves the best other size;
- * bit packing at the width of max - min, so that value i can be found by itself; raw in the type's own width where
- * packing would save less than a tenth, since raw columns are read in place. int128 and Num columns whose values
+ * VSEncoding or PForDelta where a sample says that it pays; bit packing at the width of max - min, so that value i can
+ * be found by itself; raw in the type's own width where packing would save less than a tenth, since raw columns are
+ * read in place. int128 and Num columns whose values
  * lie within 2^64 of their minimum have 8-byte words; others are raw. NULL rows have the word 0.
  *
  * Memory of a column: bytes, BUFFER_SLACK, block offsets, validity bits. Cost: about 2 ns a value.
@@ -13,6 +14,7 @@
 #include "store/store_int.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct Source {
@@ -142,10 +144,10 @@ static tcudb_status encode_bitpack(ColData *col, Mem *mem, const Source *s, uint
     return TCUDB_OK;
 }
 
-/* Any codec of the table, through a growing buffer. */
-static tcudb_status encode_blocks(ColData *col, Mem *mem, const Source *s, const Codec *codec, Error *err)
+/* Any codec of the table, through a growing buffer. *fits false: not every block can be had so, nothing was done. */
+static tcudb_status encode_blocks(ColData *col, Mem *mem, const Source *s, const Codec *codec, bool *fits, Error *err)
 {
-    tcudb_status status;
+    tcudb_status status = TCUDB_OK;
     uint64_t words[CODEC_BLOCK];
     uint32_t offsets[SEGMENT_BLOCKS + 1] = {0};
     uint32_t nblocks = block_count(s->rows);
@@ -155,6 +157,8 @@ static tcudb_status encode_blocks(ColData *col, Mem *mem, const Source *s, const
         uint32_t n = block_rows(s->rows, b);
         size_t size = 0;
         load_words(s, b * CODEC_BLOCK, n, words);
+        *fits = codec->fits(words, n);
+        if (!*fits) goto done;
         TRY_GOTO(buf_reserve(&buf, codec->bound(n), err));
         TRY_GOTO(codec->encode(words, n, (uint8_t *)buf.data + buf.len, &size, err));
         assert(size <= codec->bound(n));
@@ -205,12 +209,72 @@ static size_t rle_size(const Source *s, uint32_t bits)
     return (size_t)count_runs(s) * (2 + value) + (size_t)block_count(s->rows) * (6 + value);
 }
 
+static tcudb_status encode_runs(ColData *col, Mem *mem, const Source *s, Error *err)
+{
+    bool fits;
+    tcudb_status status = encode_blocks(col, mem, s, codec_get(CODEC_RLE), &fits, err);
+    assert(status != TCUDB_OK || fits);
+    return status;
+}
+
 static tcudb_status encode_float(ColData *col, Mem *mem, const Source *s, Error *err)
 {
     uint32_t width = stored_width(s->phys);
-    if (rle_size(s, width * 8) * 2 < (size_t)s->rows * width)
-        return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
+    if (rle_size(s, width * 8) * 2 < (size_t)s->rows * width) return encode_runs(col, mem, s, err);
     return encode_raw(col, mem, s, err);
+}
+
+/* ---- the codecs for lists: sizes from a sample ------------------------------------------------ */
+
+enum { SAMPLE_BLOCKS = 3 };
+
+/* Nanoseconds a value: what it costs to bring its bytes here and to decode them. */
+static double cost_of(double bytes_a_value, double decode_cost)
+{
+    const double byte_cost = 0.5;
+    return bytes_a_value * byte_cost + decode_cost;
+}
+
+/* Bytes a value over some blocks; < 0: the codec cannot hold them. */
+static double sample_size(const Source *s, const Codec *codec, uint8_t *out)
+{
+    uint64_t words[CODEC_BLOCK];
+    uint32_t whole = s->rows / CODEC_BLOCK;
+    size_t total = 0;
+    for (uint32_t i = 0; i < SAMPLE_BLOCKS; i++) {
+        size_t size = 0;
+        Error ignored;
+        load_words(s, whole * i / SAMPLE_BLOCKS * CODEC_BLOCK, CODEC_BLOCK, words);
+        if (!codec->fits(words, CODEC_BLOCK)) return -1;
+        if (codec->encode(words, CODEC_BLOCK, out, &size, &ignored) != TCUDB_OK) return -1;
+        total += size;
+    }
+    return (double)total / (SAMPLE_BLOCKS * CODEC_BLOCK);
+}
+
+/* VSEncoding or PForDelta, if the sample says that their smaller size is worth their decoding and what is lost: single
+ * values can no longer be loaded, nor predicates be evaluated on packed words. NULL: no. */
+static const Codec *choose_list_codec(const Source *s, Mem *mem, uint32_t bits)
+{
+    const CodecId ids[] = {CODEC_PFOR_DELTA, CODEC_VSE_DELTA, CODEC_PFOR, CODEC_VSE};
+    const double lost = 0.3, near = 1.5; /* VSEncoding, slow to encode, is tried only if PForDelta came near */
+    const Codec *best = NULL;
+    double least = cost_of(bits / 8.0, codec_get(CODEC_BITPACK)->decode_cost), pfor = 0;
+    if (s->rows < SAMPLE_BLOCKS * CODEC_BLOCK || least < lost) return NULL;
+    for (uint32_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        const Codec *codec = codec_get(ids[i]);
+        if (codec == NULL || (i % 2 == 1 && pfor > least * near)) continue;
+        uint8_t *out = mem_alloc(mem, codec->bound(CODEC_BLOCK), NULL);
+        if (out == NULL) return NULL;
+        double size = sample_size(s, codec, out);
+        mem_free(mem, out, codec->bound(CODEC_BLOCK));
+        double cost = size < 0 ? HUGE_VAL : cost_of(size, codec->decode_cost) + lost;
+        if (i % 2 == 0) pfor = cost;
+        if (cost >= least) continue;
+        least = cost;
+        best = codec;
+    }
+    return best;
 }
 
 static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *err)
@@ -224,7 +288,11 @@ static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *e
     pub->base = wide ? 0 : (uint64_t)s->min;
     if (bits == 0) return encode_constant(col, mem, err);
     size_t packed = ((size_t)s->rows * bits + 7) / 8;
-    if (rle_size(s, bits) * 2 < packed) return encode_blocks(col, mem, s, codec_get(CODEC_RLE), err);
+    if (rle_size(s, bits) * 2 < packed) return encode_runs(col, mem, s, err);
+    const Codec *list = choose_list_codec(s, mem, bits);
+    bool fits = false;
+    if (list != NULL) TRY(encode_blocks(col, mem, s, list, &fits, err));
+    if (fits) return TCUDB_OK;
     if (bits * 10 >= stored_width(s->phys) * 72) return encode_raw(col, mem, s, err);
     if (bits == 31) bits = 32; /* widths without a vector form, see codec/unpack.c */
     if (bits > 57) bits = 64;

@@ -270,6 +270,7 @@ struct Db {
     Txn *writer;
     _Atomic uint32_t lock_timeout_ms;
     Root *root;                 /* last commit */
+    atomic_bool compact_due;    /* some table has many deleted rows */
     _Atomic uint64_t next_id;   /* of tables, views, dictionaries */
     _Atomic uint64_t next_file; /* of parts */
     _Atomic uint64_t next_lineage;
@@ -294,6 +295,11 @@ tcudb_status table_delete_row(Table *table, uint32_t segment, uint32_t row, Erro
 /* Makes room for n more rows in the tail, which must fit; then counts n rows written behind it. */
 tcudb_status table_tail_room(Table *table, uint32_t n, Error *err) MUST_CHECK;
 void table_tail_added(Table *table, uint32_t n);
+/* The transaction's caches in front of a table's dictionaries, by column. */
+tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err) MUST_CHECK;
+/* compact.c: whether a version has many deleted rows; writes those tables of a fold anew. */
+bool table_is_due(const Table *table);
+tcudb_status txn_compact(Txn *txn, Error *err) MUST_CHECK;
 /* Encodes the tail into a segment. */
 tcudb_status table_seal(Table *table, Error *err) MUST_CHECK;
 /* Appends rows [from, from + n) of a buffer to the tail, sealing full ones. */
@@ -349,11 +355,11 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err) MUST_CHECK;
 void disk_close(Db *db);
 /* Follows the commits of other processes. */
 tcudb_status disk_refresh(Db *db, Error *err) MUST_CHECK;
-tcudb_status disk_lock(Db *db, Error *err) MUST_CHECK;
+tcudb_status disk_lock(Db *db, uint32_t timeout_ms, Error *err) MUST_CHECK;
 void disk_unlock(Db *db);
 tcudb_status disk_commit(Txn *txn, Error *err) MUST_CHECK;
 /* Removes files without use, unless snapshots of older generations are left. With the write lock. */
 void disk_collect_garbage(Db *db, const Root *root);
-tcudb_status disk_maintain(Db *db, bool closing, Error *err) MUST_CHECK;
+bool disk_fold_due(Db *db, bool closing);
 
 #endif

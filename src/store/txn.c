@@ -80,7 +80,7 @@ static void end(Txn *txn, bool committed)
     root_unref(txn->base);
     root_unref(txn->stale);
     txn_drop_parts(txn, committed);
-    if (committed && txn->folding) disk_collect_garbage(db, db->root);
+    if (committed && txn->folding && db->disk != NULL) disk_collect_garbage(db, db->root);
     release_lock(txn);
     pthread_mutex_destroy(&txn->lock);
     pthread_mutex_destroy(&txn->parts_lock);
@@ -106,6 +106,9 @@ static void publish(Txn *txn)
     Db *db = txn->db;
     Root *root = txn->work;
     freeze(root);
+    bool due = false;
+    for (uint32_t t = 0; t < root->ntables && !due; t++) due = table_is_due(root->tables[t]);
+    atomic_store(&db->compact_due, due);
     pthread_mutex_lock(&db->lock);
     Root *old = db->root;
     db->root = root;
@@ -151,10 +154,10 @@ static struct timespec deadline(uint32_t ms)
     return at;
 }
 
-static tcudb_status lock_in_process(Txn *txn, Error *err)
+static tcudb_status lock_in_process(Txn *txn, uint32_t timeout_ms, Error *err)
 {
     Db *db = txn->db;
-    struct timespec until = deadline(atomic_load(&db->lock_timeout_ms));
+    struct timespec until = deadline(timeout_ms);
     int rc = 0;
     pthread_mutex_lock(&db->lock);
     while (db->writer != NULL && rc == 0) rc = pthread_cond_timedwait(&db->writer_free, &db->lock, &until);
@@ -175,8 +178,9 @@ tcudb_status txn_lock(Txn *txn, Error *err)
     if (txn->writer) return TCUDB_OK;
     if (db->read_only)
         return error_set(err, SQLSTATE_READ_ONLY_SQL_TRANSACTION, "the database is open for reading only");
-    TRY(lock_in_process(txn, err));
-    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_lock(db, err);
+    uint32_t timeout_ms = txn->folding ? 0 : atomic_load(&db->lock_timeout_ms); /* upkeep does not wait */
+    TRY(lock_in_process(txn, timeout_ms, err));
+    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_lock(db, timeout_ms, err);
     pthread_mutex_lock(&db->lock);
     if (status != TCUDB_OK) {
         db->writer = NULL;

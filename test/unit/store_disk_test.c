@@ -288,6 +288,96 @@ static void deletions_survive(void **state)
     db_close(db);
 }
 
+/* Deletes the first n live rows. */
+static void delete_first(Txn *txn, uint64_t n)
+{
+    const Table *t = txn_table(txn, STR_LIT("t"));
+    uint64_t *ids = malloc(n * sizeof ids[0]), found = 0;
+    for (uint32_t s = 0; s < table_segments(t); s++) {
+        const uint64_t *gone = segment_deleted(t, s);
+        for (uint32_t row = 0; row < segment_rows(t, s) && found < n; row++)
+            if (gone == NULL || !bit_get(gone, row)) ids[found++] = (uint64_t)s << 32 | row;
+    }
+    OK(txn_delete(txn, STR_LIT("t"), ids, found, &err));
+    free(ids);
+}
+
+/* Stored rows, deleted ones included, and whether the live ones are the model's rows from `first` on. */
+static uint64_t check_live(Db *db, const Model *models, uint32_t ncols, uint64_t first, uint64_t rows)
+{
+    Txn *txn;
+    OK(txn_begin(db, &txn, &err));
+    const Table *t = txn_table(txn, STR_LIT("t"));
+    assert_int_equal(table_rows(t), rows);
+    Arena arena;
+    arena_init(&arena, NULL);
+    uint64_t stored = 0, next = first;
+    for (uint32_t s = 0; s < table_segments(t); s++) {
+        const uint64_t *gone = segment_deleted(t, s);
+        stored += segment_rows(t, s);
+        for (uint32_t row = 0; row < segment_rows(t, s); row += BATCH_ROWS) {
+            uint32_t n = segment_rows(t, s) - row < BATCH_ROWS ? segment_rows(t, s) - row : BATCH_ROWS;
+            Vector v[4];
+            for (uint32_t c = 0; c < ncols; c++) OK(segment_read(t, s, c, row, n, NULL, 0, &arena, &v[c], &err));
+            for (uint32_t i = 0; i < n; i++) {
+                if (gone != NULL && bit_get(gone, row + i)) continue;
+                for (uint32_t c = 0; c < ncols; c++) {
+                    Value want = model_value(&models[c], next), got = vec_value(&v[c], i);
+                    assert_true(same_value(type_phys(models[c].type), &want, &got));
+                }
+                next++;
+            }
+            arena_reset(&arena);
+        }
+    }
+    assert_int_equal(next, first + rows);
+    arena_free(&arena);
+    txn_rollback(txn);
+    return stored;
+}
+
+static void deleted_rows_are_given_back(Db *db, bool disk)
+{
+    Model models[2] = {{TYPE(TYPE_TEXT), SHAPE_WIDE, NULLS_SOME, 1}, {TYPE_DECIMAL(30, 2), SHAPE_RUNS, NULLS_NONE, 2}};
+    Txn *txn, *old;
+    OK(txn_begin(db, &txn, &err));
+    create(txn, "t", models, 2);
+    for (uint32_t row = 0; row < 150000; row += 1000) append(txn, "t", models, 2, row, 1000);
+    OK(txn_commit(txn, &err));
+    OK(txn_begin(db, &old, &err));
+    OK(txn_begin(db, &txn, &err));
+    delete_first(txn, 100000);
+    OK(txn_commit(txn, &err));
+    OK(db_maintain(db, &err));
+    assert_true(check_live(db, models, 2, 100000, 50000) <= 50000 + 20000);
+    check_table(old, "t", models, 2, 150000);
+    txn_rollback(old);
+    OK(txn_begin(db, &txn, &err)); /* whole segments */
+    append(txn, "t", models, 2, 150000, 10);
+    delete_first(txn, 50000);
+    OK(txn_commit(txn, &err));
+    OK(db_maintain(db, &err));
+    assert_true(check_live(db, models, 2, 150000, 10) <= 2000);
+    if (disk) {
+        db_close(db);
+        db = open_dir();
+        check_live(db, models, 2, 150000, 10);
+    }
+    db_close(db);
+}
+
+static void deleted_rows_are_given_back_on_disk(void **state)
+{
+    (void)state;
+    deleted_rows_are_given_back(open_dir(), true);
+}
+
+static void deleted_rows_are_given_back_in_memory(void **state)
+{
+    (void)state;
+    deleted_rows_are_given_back(open_memory(), false);
+}
+
 static void wrong_places_are_refused(void **state)
 {
     (void)state;
@@ -324,6 +414,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_writer_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(definitions_survive, setup, teardown),
         cmocka_unit_test_setup_teardown(deletions_survive, setup, teardown),
+        cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_on_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_in_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_places_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
