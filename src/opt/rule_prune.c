@@ -5,7 +5,8 @@
  * Rewrite: top down, with the set of columns that are needed above: scans read, projections compute and
  * aggregates keep only those; nodes that pass columns list only those. A projection that then only passes
  * columns of a node that may itself put out a subset is dropped. Subqueries and marks whose result nobody
- * uses go, and so do left joins whose right side meets each row at most once and is not used.
+ * uses go, and so do left joins whose right side meets each row at most once and is not used; an inner join
+ * of that kind is a semi join.
  * Right because: dropping a column never changes how many rows there are; DISTINCT, INTERSECT, EXCEPT and
  * UNION compare whole rows, so below them everything is needed. An aggregate without columns still
  * puts out one row a group.
@@ -152,14 +153,27 @@ static tcudb_status below_needs(Opt *opt, Plan *plan, const ColSet *need, bool e
     return colset_used(opt, below, plan, err);
 }
 
+static bool needs_right(const Plan *join, const ColSet *need)
+{
+    for (uint32_t i = 0; i < join->inputs[1]->ncols; i++)
+        if (colset_has(need, join->inputs[1]->cols[i].id)) return true;
+    return false;
+}
+
 /* Whether the join adds nothing that is needed above and keeps every left row once. */
 static bool join_is_idle(Opt *opt, const Plan *join, const ColSet *need)
 {
     if (join->join.kind == JOIN_MARK) return !colset_has(need, join->join.mark.id);
-    if (join->join.kind != JOIN_LEFT || !plan_joins_once(opt, join, 1)) return false;
-    for (uint32_t i = 0; i < join->inputs[1]->ncols; i++)
-        if (colset_has(need, join->inputs[1]->cols[i].id)) return false;
-    return true;
+    return join->join.kind == JOIN_LEFT && !needs_right(join, need) && plan_joins_once(opt, join, 1);
+}
+
+/* An inner join that only filters: its right side adds no column and meets each left row at most once. */
+static void inner_to_semi(Opt *opt, Plan *join, const ColSet *need)
+{
+    if (join->join.kind != JOIN_INNER || join->join.nconds == 0 || needs_right(join, need)) return;
+    if (!plan_joins_once(opt, join, 1)) return;
+    join->join.kind = JOIN_SEMI;
+    opt->changed = true;
 }
 
 static tcudb_status prune_join(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
@@ -171,6 +185,7 @@ static tcudb_status prune_join(Opt *opt, Plan **slot, const ColSet *need, bool e
         return prune(opt, slot, need, false, err);
     }
     ColSet below = {0};
+    if (!exact) inner_to_semi(opt, join, need);
     TRY(below_needs(opt, join, need, exact, &below, err));
     for (uint32_t i = 0; i < join->join.nsemi; i++) TRY(colset_add(opt, &below, join->join.semi[i].key, err));
     TRY(prune(opt, &join->inputs[0], &below, false, err));
