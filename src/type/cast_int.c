@@ -4,7 +4,7 @@
 #include "type/type_int.h"
 
 #define WIDEN_KERNEL(name, A, B)                                                                                       \
-    KERNEL(name)                                                                                                       \
+    HOT KERNEL(name)                                                                                                   \
     {                                                                                                                  \
         const A *restrict a = args[0].data;                                                                            \
         B *restrict to = out->data;                                                                                    \

@@ -28,39 +28,63 @@ static tcudb_status outcome(bool over, bool under, Error *err)
 
 #define INFINITE(v) ((v) - (v) != 0 && (v) == (v))
 
-#define FLOAT_KERNELS(prefix, T)                                                                                       \
-    KERNEL(prefix##_add)                                                                                               \
-    {                                                                                                                  \
-        bool over = false;                                                                                             \
-        BINARY_LOOPS(T, T, T, r = x + y; over |= INFINITE(r) & !(INFINITE(x) | INFINITE(y)));                          \
-        return outcome(over, false, err);                                                                              \
-    }                                                                                                                  \
-    KERNEL(prefix##_sub)                                                                                               \
-    {                                                                                                                  \
-        bool over = false;                                                                                             \
-        BINARY_LOOPS(T, T, T, r = x - y; over |= INFINITE(r) & !(INFINITE(x) | INFINITE(y)));                          \
-        return outcome(over, false, err);                                                                              \
-    }                                                                                                                  \
-    KERNEL(prefix##_mul)                                                                                               \
-    {                                                                                                                  \
-        bool over = false, under = false;                                                                              \
-        BINARY_LOOPS(T, T, T, r = x * y; over |= INFINITE(r) & !(INFINITE(x) | INFINITE(y));                           \
-                     under |= (r == 0) & (x != 0) & (y != 0));                                                         \
-        return outcome(over, under, err);                                                                              \
-    }                                                                                                                  \
-    KERNEL(prefix##_div)                                                                                               \
-    {                                                                                                                  \
+/* After a loop that saw something odd: which of the errors is it, if any? Infinity in, infinity out is none. */
+#define FLOAT_VERDICT(T, OP, divide)                                                                                   \
+    do {                                                                                                               \
         bool over = false, under = false, zero = false;                                                                \
-        BINARY_LOOPS(T, T, T, zero |= (y == 0) & (x == x); r = x / y; over |= INFINITE(r) & !(INFINITE(x) | (y == 0)); \
-                     under |= (r == 0) & (x != 0) & !INFINITE(y));                                                     \
+        BINARY_ROWS(T, T, T, {                                                                                         \
+            r = x OP y;                                                                                                \
+            zero |= divide && y == 0 && x == x;                                                                        \
+            over |= INFINITE(r) && !INFINITE(x) && !(divide ? y == 0 : INFINITE(y));                                   \
+            under |= r == 0 && x != 0 && !(divide ? INFINITE(y) : y == 0);                                             \
+        });                                                                                                            \
         return zero ? division_by_zero(err) : outcome(over, under, err);                                               \
+    } while (0)
+
+/* U: an unsigned integer as wide as T, so that the flag vectorises with the values. */
+#define FLOAT_KERNELS(prefix, T, U)                                                                                    \
+    HOT KERNEL(prefix##_add)                                                                                           \
+    {                                                                                                                  \
+        U odd = 0;                                                                                                     \
+        BINARY_LOOPS(T, T, T, r = x + y; odd |= (U)(r - r != 0));                                                      \
+        if (odd != 0) {                                                                                                \
+            bool over = false;                                                                                         \
+            BINARY_ROWS(T, T, T, r = x + y; over |= INFINITE(r) && !INFINITE(x) && !INFINITE(y));                      \
+            return outcome(over, false, err);                                                                          \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
     }                                                                                                                  \
-    KERNEL(prefix##_neg)                                                                                               \
+    HOT KERNEL(prefix##_sub)                                                                                           \
+    {                                                                                                                  \
+        U odd = 0;                                                                                                     \
+        BINARY_LOOPS(T, T, T, r = x - y; odd |= (U)(r - r != 0));                                                      \
+        if (odd != 0) {                                                                                                \
+            bool over = false;                                                                                         \
+            BINARY_ROWS(T, T, T, r = x - y; over |= INFINITE(r) && !INFINITE(x) && !INFINITE(y));                      \
+            return outcome(over, false, err);                                                                          \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    HOT KERNEL(prefix##_mul)                                                                                           \
+    {                                                                                                                  \
+        U odd = 0;                                                                                                     \
+        BINARY_LOOPS(T, T, T, r = x * y; odd |= (U)(r - r != 0) | ((U)(r == 0) & (U)(x != 0)));                        \
+        if (odd != 0) FLOAT_VERDICT(T, *, false);                                                                      \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    HOT KERNEL(prefix##_div)                                                                                           \
+    {                                                                                                                  \
+        U odd = 0;                                                                                                     \
+        BINARY_LOOPS(T, T, T, r = x / y; odd |= (U)(r - r != 0) | ((U)(r == 0) & (U)(x != 0)));                        \
+        if (odd != 0) FLOAT_VERDICT(T, /, true);                                                                       \
+        return TCUDB_OK;                                                                                               \
+    }                                                                                                                  \
+    HOT KERNEL(prefix##_neg)                                                                                           \
     {                                                                                                                  \
         UNARY_LOOPS(T, T, r = -x);                                                                                     \
         return TCUDB_OK;                                                                                               \
     }                                                                                                                  \
-    KERNEL(prefix##_abs)                                                                                               \
+    HOT KERNEL(prefix##_abs)                                                                                           \
     {                                                                                                                  \
         UNARY_LOOPS(T, T, r = x < 0 ? -x : x == 0 ? 0 : x);                                                            \
         return TCUDB_OK;                                                                                               \
@@ -71,8 +95,8 @@ static tcudb_status outcome(bool over, bool under, Error *err)
         return TCUDB_OK;                                                                                               \
     }
 
-FLOAT_KERNELS(float4, float)
-FLOAT_KERNELS(float8, double)
+FLOAT_KERNELS(float4, float, uint32_t)
+FLOAT_KERNELS(float8, double, uint64_t)
 
 /* ---- functions without errors ------------------------------------------------------------------ */
 

@@ -23,7 +23,7 @@ tcudb_status division_by_zero(Error *err)
 
 /* STEP computes r and makes bad negative on overflow, from x and y. */
 #define ARITH_KERNEL(name, T, BAD, sql_name, ...)                                                                      \
-    KERNEL(name)                                                                                                       \
+    HOT KERNEL(name)                                                                                                   \
     {                                                                                                                  \
         BAD bad = 0;                                                                                                   \
         assert(nargs == 2);                                                                                            \
@@ -52,7 +52,34 @@ ARITH_KERNEL(int4_sub, int32_t, int32_t, "integer", SUB_STEP(int32_t, uint32_t))
 ARITH_KERNEL(int4_mul, int32_t, int64_t, "integer", MUL_STEP(int32_t, int64_t))
 ARITH_KERNEL(int8_add, int64_t, int64_t, "bigint", ADD_STEP(int64_t, uint64_t))
 ARITH_KERNEL(int8_sub, int64_t, int64_t, "bigint", SUB_STEP(int64_t, uint64_t))
-ARITH_KERNEL(int8_mul, int64_t, int64_t, "bigint", MUL8_STEP)
+static ARITH_KERNEL(int8_mul_checked, int64_t, int64_t, "bigint", MUL8_STEP)
+
+    /* Bits that any live value has besides its sign: < 2^31 means that all fit 32 bits. */
+    HOT static uint64_t used_bits(const Vector *v, const uint16_t *sel, uint32_t n)
+{
+    const int64_t *a = v->data;
+    uint64_t bits = 0;
+    if (v->form == VEC_CONST) return (uint64_t)(a[0] ^ (a[0] >> 63));
+    if (sel == NULL)
+        for (uint32_t i = 0; i < n; i++) bits |= (uint64_t)(a[i] ^ (a[i] >> 63));
+    else
+        for (uint32_t i = 0; i < n; i++) bits |= (uint64_t)(a[sel[i]] ^ (a[sel[i]] >> 63));
+    return bits;
+}
+
+HOT static void multiply(const Vector *args, const uint16_t *sel, uint32_t n, Vector *out)
+{
+    BINARY_LOOPS(int64_t, int64_t, int64_t, r = (int64_t)((uint64_t)x * (uint64_t)y));
+}
+
+/* A 64-bit product is expensive to check, 32-bit factors need no check: most batches are such. */
+KERNEL(int8_mul)
+{
+    uint64_t bits = used_bits(&args[0], sel, n) | used_bits(&args[1], sel, n);
+    if (bits >> 31 != 0) return int8_mul_checked(ctx, args, nargs, sel, n, out, err);
+    multiply(args, sel, n, out);
+    return TCUDB_OK;
+}
 
 #define DIVIDE_KERNELS(prefix, T, MIN, sql_name)                                                                       \
     KERNEL(prefix##_div)                                                                                               \

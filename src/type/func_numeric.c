@@ -16,12 +16,30 @@ static bool wide_fits(int128 v)
     return v < limit && v > -limit;
 }
 
+/* int64 results have room by their type. */
+HOT static void add_scaled(const Vector *args, const uint16_t *sel, uint32_t n, Vector *out)
+{
+    BINARY_LOOPS(int64_t, int64_t, int64_t, r = x + y);
+}
+
+HOT static void subtract_scaled(const Vector *args, const uint16_t *sel, uint32_t n, Vector *out)
+{
+    BINARY_LOOPS(int64_t, int64_t, int64_t, r = x - y);
+}
+
+HOT static void multiply_scaled(const Vector *args, const uint16_t *sel, uint32_t n, Vector *out)
+{
+    BINARY_LOOPS(int64_t, int64_t, int64_t, r = x * y);
+}
+
 KERNEL(numeric_add)
 {
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x + y);
+        add_scaled(args, sel, n, out);
+    else if (out->phys == PHYS_I128 && out->type.precision < NUM_MAX_DIGITS)
+        BINARY_LOOPS(int128, int128, int128, r = x + y);
     else if (out->phys == PHYS_I128)
         BINARY_ROWS(int128, int128, int128, bad |= __builtin_add_overflow(x, y, &r) || !wide_fits(r));
     else
@@ -34,7 +52,9 @@ KERNEL(numeric_sub)
     bool bad = false;
     assert(args[0].phys == out->phys && args[1].phys == out->phys);
     if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x - y);
+        subtract_scaled(args, sel, n, out);
+    else if (out->phys == PHYS_I128 && out->type.precision < NUM_MAX_DIGITS)
+        BINARY_LOOPS(int128, int128, int128, r = x - y);
     else if (out->phys == PHYS_I128)
         BINARY_ROWS(int128, int128, int128, bad |= __builtin_sub_overflow(x, y, &r) || !wide_fits(r));
     else
@@ -45,10 +65,15 @@ KERNEL(numeric_sub)
 KERNEL(numeric_mul)
 {
     bool bad = false, wide_a = args[0].phys == PHYS_I128, wide_b = args[1].phys == PHYS_I128;
-    if (out->phys == PHYS_NUM)
+    bool room = args[0].type.precision + args[1].type.precision <= NUM_MAX_DIGITS; /* no product needs more */
+    if (out->phys == PHYS_I64)
+        multiply_scaled(args, sel, n, out);
+    else if (room && wide_a && !wide_b)
+        BINARY_LOOPS(int128, int64_t, int128, r = x * y);
+    else if (room && wide_b && !wide_a)
+        BINARY_LOOPS(int64_t, int128, int128, r = x * y);
+    else if (out->phys == PHYS_NUM)
         BINARY_ROWS(Num, Num, Num, TRY(num_mul(x, y, &r, err)));
-    else if (out->phys == PHYS_I64)
-        BINARY_LOOPS(int64_t, int64_t, int64_t, r = x * y);
     else if (!wide_a && !wide_b)
         BINARY_LOOPS(int64_t, int64_t, int128, r = (int128)x * y);
     else if (wide_a && wide_b)

@@ -69,7 +69,8 @@ int num_digits(int128 v)
 
 static bool fits(int128 v)
 {
-    return magnitude(v) < (uint128)num_pow10(NUM_MAX_DIGITS);
+    const uint128 limit = (uint128)10000000000000000000u * 10000000000000000000u; /* 10^38 */
+    return magnitude(v) < limit;
 }
 
 tcudb_status num_overflow(Error *err)
@@ -132,7 +133,9 @@ static void u256_mul_pow10(U256 *v, int n)
 static uint64_t u256_div64(U256 *v, uint64_t d)
 {
     uint128 rest = 0;
-    for (int i = 3; i >= 0; i--) {
+    int top = 3;
+    while (top > 0 && v->limb[top] == 0) top--;
+    for (int i = top; i >= 0; i--) {
         rest = rest << 64 | v->limb[i];
         v->limb[i] = (uint64_t)(rest / d);
         rest %= d;

@@ -20,6 +20,14 @@ enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAtt
     tcudb_status name(UNUSED EvalCtx *ctx, UNUSED const Vector *args, UNUSED uint32_t nargs,                           \
                       UNUSED const uint16_t *sel, uint32_t n, Vector *out, UNUSED Error *err)
 
+/* A kernel that is compiled for several instruction sets, with its loops vectorised. Sanitizers cannot run the
+ * resolvers that choose among the versions, so they get the plain one. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define HOT __attribute__((optimize("O3"), target_clones("default", "avx2", "arch=x86-64-v4")))
+#else
+#define HOT
+#endif
+
 #define STRIDE(v) ((v).form == VEC_CONST ? 0u : 1u)
 /* for (each live row) */
 #define EACH_ROW(i, row) for (uint32_t i = 0, row = 0; i < n && (row = sel == NULL ? i : sel[i], true); i++)
