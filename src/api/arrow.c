@@ -33,7 +33,7 @@ typedef struct Stream {
 
 static void release_schema(struct ArrowSchema *schema)
 {
-    for (int64_t i = 0; i < schema->n_children; i++) {
+    for (int64_t i = 0; schema->children != NULL && i < schema->n_children; i++) {
         struct ArrowSchema *child = schema->children[i];
         if (child == NULL) continue;
         if (child->release != NULL) child->release(child);

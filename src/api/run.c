@@ -93,6 +93,7 @@ static tcudb_status finish(tcudb_conn *conn, tcudb_status status, const Error *e
 static tcudb_status gathered(const Job *job, tcudb_result **result, tcudb_error *out_err)
 {
     TRY(api_enter(job->conn, out_err));
+    assert(job->conn != NULL);
     Error err = {0};
     static const SessionSink drop = {0};
     tcudb_status status = result == NULL ? run_job(job, &drop, &err) : gather_job(job, result, &err);
@@ -103,6 +104,7 @@ static tcudb_status streamed(const Job *job, const tcudb_sink *to, tcudb_error *
 {
     static const tcudb_sink nothing = {0};
     TRY(api_enter(job->conn, out_err));
+    assert(job->conn != NULL);
     Error err = {0};
     Pass pass = {.conn = job->conn, .sink = to == NULL ? &nothing : to};
     Mem *mem = db_mem(job->conn->db->instance.db);

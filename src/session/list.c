@@ -24,7 +24,8 @@ tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *
     for (uint32_t t = 0, v = 0; t < tables || v < views;) {
         const TableDef *table = t < tables ? table_def(txn_table_at(txn, t)) : NULL;
         const ViewDef *view = v < views ? txn_view_at(txn, v) : NULL;
-        bool take_table = view == NULL || (table != NULL && str_compare(table->name, view->name) < 0);
+        bool take_table = table != NULL && (view == NULL || str_compare(table->name, view->name) < 0);
+        assert(take_table || view != NULL);
         Str at = take_table ? table->name : view->name;
         uint64_t live = take_table ? table_rows(txn_table_at(txn, t)) : 0;
         if (take_table)

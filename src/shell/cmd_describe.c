@@ -21,7 +21,7 @@ enum { LISTING_COLUMNS = 5, CELL_SIZE = 4096 };
 static void each_row(const tcudb_result *result, RowFn fn, void *ctx)
 {
     uint32_t n = tcudb_result_columns(result);
-    char *cells[LISTING_COLUMNS];
+    char *cells[LISTING_COLUMNS] = {0};
     assert(n <= LISTING_COLUMNS);
     for (uint32_t c = 0; c < n; c++) cells[c] = shell_alloc(CELL_SIZE);
     for (uint64_t k = 0; k < tcudb_result_chunks(result); k++) {

@@ -38,47 +38,47 @@ typedef enum Opt {
 
 typedef struct Info {
     char letter; /* 0: none */
-    const char *name;
     Opt opt;
+    const char *name;
     const char *value; /* what its value is called; NULL: takes none */
     const char *help;  /* NULL: not shown */
 } Info;
 
 static const Info infos[] = {
-    {'c', "command", OPT_COMMAND, "SQL", "run this, then end; several run in order"},
-    {'f', "file", OPT_FILE, "FILE", "run the statements of this file (- : standard input), then end"},
-    {'o', "output", OPT_OUTPUT, "FILE", "send results to this file, or to |COMMAND"},
-    {'q', "quiet", OPT_QUIET, NULL, "results only: no tags, notices, greetings"},
-    {0, "box", OPT_MODE, NULL, "boxes (default on a terminal)"},
-    {0, "aligned", OPT_MODE, NULL, "aligned columns (default elsewhere)"},
-    {0, "csv", OPT_MODE, NULL, "comma-separated values"},
-    {0, "json", OPT_MODE, NULL, "an array of objects"},
-    {0, "jsonlines", OPT_MODE, NULL, "an object a line"},
-    {0, "markdown", OPT_MODE, NULL, "a Markdown table"},
-    {0, "line", OPT_MODE, NULL, "a value a line"},
-    {'x', "expanded", OPT_EXPANDED, NULL, "a record a block"},
-    {'t', "tuples-only", OPT_TUPLES, NULL, "no column names, no row count"},
-    {'A', "no-align", OPT_UNALIGNED, NULL, "values with a separator between"},
-    {'F', "field-separator", OPT_SEPARATOR, "TEXT", "that separator (default |, in csv ,)"},
-    {0, "separator", OPT_SEPARATOR, "TEXT", NULL},
-    {0, "null", OPT_NULL, "TEXT", "how NULL is shown"},
-    {'P', "pset", OPT_PSET, "NAME=VALUE", "as \\pset"},
-    {'v', "set", OPT_VARIABLE, "NAME=VALUE", "as \\set; -v ON_ERROR_STOP=0 goes on after errors"},
-    {0, "variable", OPT_VARIABLE, "NAME=VALUE", NULL},
-    {'e', "echo", OPT_ECHO, NULL, "show statements before they run"},
-    {'a', "echo-all", OPT_ECHO, NULL, NULL},
-    {0, "timing", OPT_TIMING, NULL, "time and engine of every statement"},
-    {0, "readonly", OPT_READONLY, NULL, "no statement may change the database"},
-    {0, "existing", OPT_EXISTING, NULL, "the database must exist"},
-    {0, "threads", OPT_THREADS, "N", "threads a query may use"},
-    {0, "memory", OPT_MEMORY, "SIZE", "memory limit: 512MB, 4GB"},
-    {'X', "no-rc", OPT_NO_RC, NULL, "do not read ~/.tcudbrc"},
-    {0, "no-psqlrc", OPT_NO_RC, NULL, NULL},
-    {'b', "bail", OPT_BAIL, NULL, NULL},
-    {'i', "interactive", OPT_INTERACTIVE, NULL, NULL},
-    {'V', "version", OPT_VERSION, NULL, "show the version"},
-    {'?', "help", OPT_HELP, NULL, "this list"},
-    {'h', "help", OPT_HELP, NULL, NULL},
+    {'c', OPT_COMMAND, "command", "SQL", "run this, then end; several run in order"},
+    {'f', OPT_FILE, "file", "FILE", "run the statements of this file (- : standard input), then end"},
+    {'o', OPT_OUTPUT, "output", "FILE", "send results to this file, or to |COMMAND"},
+    {'q', OPT_QUIET, "quiet", NULL, "results only: no tags, notices, greetings"},
+    {0, OPT_MODE, "box", NULL, "boxes (default on a terminal)"},
+    {0, OPT_MODE, "aligned", NULL, "aligned columns (default elsewhere)"},
+    {0, OPT_MODE, "csv", NULL, "comma-separated values"},
+    {0, OPT_MODE, "json", NULL, "an array of objects"},
+    {0, OPT_MODE, "jsonlines", NULL, "an object a line"},
+    {0, OPT_MODE, "markdown", NULL, "a Markdown table"},
+    {0, OPT_MODE, "line", NULL, "a value a line"},
+    {'x', OPT_EXPANDED, "expanded", NULL, "a record a block"},
+    {'t', OPT_TUPLES, "tuples-only", NULL, "no column names, no row count"},
+    {'A', OPT_UNALIGNED, "no-align", NULL, "values with a separator between"},
+    {'F', OPT_SEPARATOR, "field-separator", "TEXT", "that separator (default |, in csv ,)"},
+    {0, OPT_SEPARATOR, "separator", "TEXT", NULL},
+    {0, OPT_NULL, "null", "TEXT", "how NULL is shown"},
+    {'P', OPT_PSET, "pset", "NAME=VALUE", "as \\pset"},
+    {'v', OPT_VARIABLE, "set", "NAME=VALUE", "as \\set; -v ON_ERROR_STOP=0 goes on after errors"},
+    {0, OPT_VARIABLE, "variable", "NAME=VALUE", NULL},
+    {'e', OPT_ECHO, "echo", NULL, "show statements before they run"},
+    {'a', OPT_ECHO, "echo-all", NULL, NULL},
+    {0, OPT_TIMING, "timing", NULL, "time and engine of every statement"},
+    {0, OPT_READONLY, "readonly", NULL, "no statement may change the database"},
+    {0, OPT_EXISTING, "existing", NULL, "the database must exist"},
+    {0, OPT_THREADS, "threads", "N", "threads a query may use"},
+    {0, OPT_MEMORY, "memory", "SIZE", "memory limit: 512MB, 4GB"},
+    {'X', OPT_NO_RC, "no-rc", NULL, "do not read ~/.tcudbrc"},
+    {0, OPT_NO_RC, "no-psqlrc", NULL, NULL},
+    {'b', OPT_BAIL, "bail", NULL, NULL},
+    {'i', OPT_INTERACTIVE, "interactive", NULL, NULL},
+    {'V', OPT_VERSION, "version", NULL, "show the version"},
+    {'?', OPT_HELP, "help", NULL, "this list"},
+    {'h', OPT_HELP, "help", NULL, NULL},
 };
 
 enum { INFOS = sizeof infos / sizeof infos[0] };
@@ -138,6 +138,7 @@ static void add_task(Options *options, bool file, const char *text)
 
 static bool set_variable(Shell *shell, const char *text)
 {
+    assert(text != NULL);
     const char *equals = strchr(text, '=');
     char *name = equals == NULL ? shell_strdup(text) : shell_strndup(text, (size_t)(equals - text));
     var_set(shell, name, equals == NULL ? "" : equals + 1);
@@ -147,6 +148,7 @@ static bool set_variable(Shell *shell, const char *text)
 
 static bool set_pset(Shell *shell, const char *text)
 {
+    assert(text != NULL);
     Text command = {0};
     const char *equals = strchr(text, '=');
     bool quiet = shell->quiet;
@@ -163,6 +165,7 @@ static bool set_pset(Shell *shell, const char *text)
 static bool read_size(const char *text, uint64_t *out)
 {
     static const char units[] = "KMGT";
+    assert(text != NULL);
     char *end = NULL;
     double value = strtod(text, &end);
     const char *unit = *end == '\0' ? NULL : strchr(units, *end & ~0x20);
@@ -175,6 +178,7 @@ static bool read_size(const char *text, uint64_t *out)
 static bool read_threads(const char *text, uint32_t *out)
 {
     char *end = NULL;
+    assert(text != NULL);
     unsigned long value = strtoul(text, &end, 10);
     if (end == text || *end != '\0' || value == 0 || value > 1024)
         return complain("the number of threads is 1 to 1024, not", text);
@@ -185,6 +189,7 @@ static bool read_threads(const char *text, uint32_t *out)
 static bool apply(Shell *shell, Options *options, const Info *info, const char *value)
 {
     Look *look = &shell->look;
+    assert(info->value == NULL || value != NULL);
     switch (info->opt) {
     case OPT_COMMAND: add_task(options, false, value); break;
     case OPT_FILE: add_task(options, true, value); break;

@@ -46,11 +46,12 @@ static void say_time(const Shell *shell, const tcudb_report *report, double seco
     double ms = 1e3 * seconds;
     fprintf(shell->out.file, "Time: %.3f ms", ms);
     if (ms >= 1000) {
-        unsigned long whole = (unsigned long)seconds;
-        if (whole < 3600)
-            fprintf(shell->out.file, " (%02lu:%06.3f)", whole / 60, seconds - 60.0 * (double)(whole / 60));
+        unsigned long minutes = (unsigned long)(seconds / 60);
+        double rest = seconds - 60.0 * (double)minutes;
+        if (minutes < 60)
+            fprintf(shell->out.file, " (%02lu:%06.3f)", minutes, rest);
         else
-            fprintf(shell->out.file, " (%02lu:%02lu:%02lu)", whole / 3600, whole / 60 % 60, whole % 60);
+            fprintf(shell->out.file, " (%02lu:%02lu:%06.3f)", minutes / 60, minutes % 60, rest);
     }
     if (report != NULL) {
         fprintf(shell->out.file, " (%s", report->engine);
