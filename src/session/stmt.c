@@ -5,6 +5,8 @@
 #include "files/files.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
 
 tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
 {
@@ -42,18 +44,31 @@ static bool stmt_writes(const Stmt *stmt)
     }
 }
 
+/* The write lock, with PostgreSQL's words when the database is open for reading only. */
+static tcudb_status lock(Run *run, const Ast *ast, Error *err)
+{
+    Str word = session_first_word(ast->text);
+    tcudb_status status = txn_lock(run->session->txn, err);
+    run->locked = status == TCUDB_OK;
+    if (status == TCUDB_OK || err == NULL || strcmp(err->sqlstate, SQLSTATE_READ_ONLY_SQL_TRANSACTION) != 0)
+        return status;
+    char verb[32];
+    snprintf(verb, sizeof verb, STR_FMT, STR_ARG(word));
+    for (char *c = verb; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    Error reason = *err;
+    error_set(err, reason.sqlstate, "cannot execute %s in a read-only transaction", verb);
+    error_detail(err, "%c%s.", toupper((unsigned char)reason.message[0]), reason.message + 1);
+    return status;
+}
+
 tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
 {
     static const char *const writers[] = {"insert", "update", "delete", "create", "drop", "truncate", "alter", "call"};
-    Txn *txn = run->session->txn;
-    if (session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0])) {
-        TRY(txn_lock(txn, err));
-        run->locked = true;
-    }
+    if (session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0]))
+        TRY(lock(run, ast, err));
     TRY(session_bind(run, ast, types, ntypes, out, err));
     if (run->locked || !stmt_writes(*out)) return TCUDB_OK;
-    TRY(txn_lock(txn, err));
-    run->locked = true;
+    TRY(lock(run, ast, err));
     return session_bind(run, ast, types, ntypes, out, err);
 }
 

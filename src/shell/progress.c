@@ -17,7 +17,6 @@ typedef struct Bar {
     pthread_mutex_t lock;
     bool drawn;
     bool hold; /* rows are being printed: no bar any more */
-    double last;
 } Bar;
 
 static Bar bar = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -36,8 +35,6 @@ static int on_progress(void *ctx, uint64_t done, uint64_t total, double seconds)
 {
     (void)ctx;
     pthread_mutex_lock(&bar.lock);
-    if (seconds < bar.last) bar.hold = false; /* a new statement */
-    bar.last = seconds;
     if (seconds >= 0.5 && !bar.hold) {
         if (total > 0)
             draw(done < total ? (double)done / (double)total : 1, seconds);
@@ -55,6 +52,13 @@ void progress_on(Shell *shell)
     if (!shell->tty_err || shell->quiet) return;
     if (tcudb_set_progress(shell->conn, on_progress, NULL, INTERVAL_MS, &err) != TCUDB_OK)
         shell_error(shell, &err, NULL);
+}
+
+void progress_begin(void)
+{
+    pthread_mutex_lock(&bar.lock);
+    bar.hold = false;
+    pthread_mutex_unlock(&bar.lock);
 }
 
 void progress_clear(void)

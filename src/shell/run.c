@@ -106,6 +106,7 @@ bool shell_run(Shell *shell, const char *sql)
     if (shell->echo == SWITCH_ON) fprintf(shell->out.file, "%s\n", sql);
     double start = now();
     shell_interrupted = 0;
+    progress_begin();
     shell_running(true);
     tcudb_status status = tcudb_stream(shell->conn, sql, &sink, &err);
     shell_running(false);

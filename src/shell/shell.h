@@ -199,6 +199,7 @@ char **complete(Shell *shell, const char *line, size_t at, size_t *start);
 /* ---- progress.c, pager.c ----------------------------------------------------------------------- */
 
 void progress_on(Shell *shell);
+void progress_begin(void); /* a statement starts */
 void progress_clear(void); /* takes the bar off the screen */
 /* Where a long output goes: a pager if `lines` do not fit the screen, else shell->out.file. */
 FILE *pager_open(Shell *shell, size_t lines);

@@ -154,13 +154,14 @@ def history():
 
 
 def progress():
-    t = Terminal("-q")
+    t = Terminal()
     t.expect(r"=> ")
-    t.send("set statement_timeout = 2000;\n")
-    t.expect(r"=> ")
-    os.environ["X"] = "1"
+    t.line("set statement_timeout = 3000;", r"=> ")
     t.send("select count(*) from generate_series(1, 3000000) a, generate_series(1, 3000000) b where a + b < 0;\n")
+    t.expect(r"(\d+% ▕.*▏ \d\.\d s|running, \d\.\d s)")
     t.expect(r"statement timeout.*=> ")
+    shown = t.line("select 1;", r"\(1 row\).*=> ")  # a short statement shows none
+    assert "running" not in shown and "▕" not in shown
     t.send("\\q\n")
     assert t.end() == 0
 
