@@ -26,7 +26,6 @@ static double now(void)
 static int on_columns(void *ctx, const tcudb_column_info *columns, uint32_t n)
 {
     Job *job = ctx;
-    progress_clear();
     print_init(&job->print, job->shell);
     print_columns(&job->print, columns, n);
     job->rows = true;
