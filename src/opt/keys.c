@@ -143,10 +143,22 @@ bool equality_is_identity(Type type)
     case TYPE_DATE:
     case TYPE_TIMESTAMP:
     case TYPE_TEXT:
-    case TYPE_VARCHAR: return true;
+    case TYPE_VARCHAR:
+    case TYPE_BPCHAR: return true;
     case TYPE_NUMERIC: return type.precision != 0;
     default: return false;
     }
+}
+
+static bool identity_node(void *ctx, const Expr *e)
+{
+    (void)ctx;
+    return e->kind != EXPR_COL || equality_is_identity(e->type);
+}
+
+bool expr_respects_equality(const Expr *e)
+{
+    return expr_safe(e) || expr_walk(e, identity_node, NULL);
 }
 
 static tcudb_status dependencies(Opt *opt, const Plan *plan, ColSet *set, bool *grew, Error *err)

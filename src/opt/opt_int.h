@@ -113,6 +113,8 @@ bool plan_joins_once(Opt *opt, const Plan *join, uint32_t side);
 tcudb_status plan_determined(Opt *opt, const Plan *plan, ColSet *set, Error *err) MUST_CHECK;
 /* Values of the type that are equal cannot be told apart. */
 bool equality_is_identity(Type type);
+/* The same result for columns that are equal, though they may look different (1.0 and 1.00). */
+bool expr_respects_equality(const Expr *e);
 /* ranges.c: a proven range of an exact number (scaled: 1.50 is 150), columns being outputs of plan or below it;
  * false for other types. And whether evaluating e can neither fail nor change from call to call. */
 typedef struct Range {

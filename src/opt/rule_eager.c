@@ -54,6 +54,14 @@ static double grouped_rows(Opt *opt, const EagerSide *side)
     return card_drawn(groups, side->plan->rows);
 }
 
+/* Rows whose keys are equal must be alike in all that is computed from the keys above. */
+static bool keys_allow(const EagerSide *side)
+{
+    for (uint32_t i = 0; i < side->nkeys; i++)
+        if (!equality_is_identity(side->keys[i].col.type)) return false;
+    return true;
+}
+
 /* Chooses which sides to aggregate; none: *gain false. */
 static void choose_sides(Eager *e, bool *gain)
 {
@@ -66,6 +74,7 @@ static void choose_sides(Eager *e, bool *gain)
     *gain = false;
     for (uint32_t pre = 1; pre < 4; pre++) {
         double n[2], cost = 0, shrink = 1;
+        if (((pre & 1) != 0 && !keys_allow(&e->sides[0])) || ((pre & 2) != 0 && !keys_allow(&e->sides[1]))) continue;
         for (int i = 0; i < 2; i++) {
             n[i] = (pre >> i & 1) != 0 ? grouped[i] : rows[i];
             if ((pre >> i & 1) != 0) cost += cost_aggregate(rows[i], grouped[i]);

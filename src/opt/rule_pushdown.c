@@ -220,7 +220,8 @@ static tcudb_status push_aggregate(Opt *opt, Plan *agg, ExprList *preds, Error *
 {
     ExprList below = {0}, above = {0}, none = {0};
     for (uint32_t i = 0; i < preds->n; i++) {
-        if (agg->agg.ngroups == 0 || !uses_groups_only(preds->items[i], agg)) {
+        bool moves = agg->agg.ngroups > 0 && uses_groups_only(preds->items[i], agg);
+        if (!moves || !expr_respects_equality(preds->items[i])) {
             TRY(list_add(opt, &above, preds->items[i], err));
             continue;
         }
@@ -232,19 +233,35 @@ static tcudb_status push_aggregate(Opt *opt, Plan *agg, ExprList *preds, Error *
     return push(opt, &agg->inputs[0], &below, &none, err);
 }
 
+/* Into both inputs. Where equal rows are merged, one may stand for another that looks different. */
 static tcudb_status push_set_op(Opt *opt, Plan *set_op, ExprList *preds, Error *err)
 {
+    bool merges = set_op->set_op.kind != SET_UNION || !set_op->set_op.all;
+    ExprList down = {0}, above = {0};
+    for (uint32_t i = 0; i < preds->n; i++) {
+        bool stays = merges && !expr_respects_equality(preds->items[i]);
+        TRY(list_add(opt, stays ? &above : &down, preds->items[i], err));
+    }
     for (uint32_t i = 0; i < 2; i++) {
         ExprList below = {0};
-        for (uint32_t k = 0; k < preds->n; k++) {
+        for (uint32_t k = 0; k < down.n; k++) {
             Expr *e;
-            TRY(expr_rename(opt, preds->items[k], set_op->cols, set_op->inputs[i]->cols, set_op->ncols, &e, err));
+            TRY(expr_rename(opt, down.items[k], set_op->cols, set_op->inputs[i]->cols, set_op->ncols, &e, err));
             TRY(list_add(opt, &below, e, err));
         }
         TRY(push_exact(opt, &set_op->inputs[i], &below, err));
     }
-    preds->n = 0;
+    *preds = above;
     return TCUDB_OK;
+}
+
+static tcudb_status push_distinct(Opt *opt, Plan *distinct, ExprList *preds, Error *err)
+{
+    ExprList below = {0}, above = {0};
+    for (uint32_t i = 0; i < preds->n; i++)
+        TRY(list_add(opt, expr_respects_equality(preds->items[i]) ? &below : &above, preds->items[i], err));
+    *preds = above;
+    return push_exact(opt, &distinct->inputs[0], &below, err);
 }
 
 static tcudb_status push_scan(Opt *opt, Plan *scan, ExprList *preds, Error *err)
@@ -270,12 +287,9 @@ static tcudb_status push_node(Opt *opt, Plan **slot, ExprList *preds, const Expr
     case PLAN_AGGREGATE: return push_aggregate(opt, plan, preds, err);
     case PLAN_SET_OP: return push_set_op(opt, plan, preds, err);
     case PLAN_SCAN: return push_scan(opt, plan, preds, err);
-    case PLAN_DISTINCT: {
+    case PLAN_DISTINCT:
         if (plan->distinct.non > 0) return push_nothing(opt, plan, err); /* a filter would change which row is first */
-        ExprList below = *preds;
-        *preds = (ExprList){0};
-        return push_exact(opt, &plan->inputs[0], &below, err);
-    }
+        return push_distinct(opt, plan, preds, err);
     case PLAN_SORT:
         if (plan->sort.limit == NULL && plan->sort.offset == NULL) {
             ExprList below = *preds;

@@ -290,8 +290,51 @@ class Gen:
             sql = f"({sql}) {op} ({self.simple_select(kinds)})"
         return sql, [(f"o{i}", k) for i, k in enumerate(kinds)]
 
+    def factor(self, cols):
+        c = self.pick(cols)
+        return self.pick([c, c, c, f"(1 - {c})", f"({c} + 2)", f"CASE WHEN {c} > 2 THEN {c} ELSE 0 END", f"COALESCE({c}, 1)"])
+
+    def join_aggregate(self):
+        """Sums, counts and extremes over equi-joins: what may be aggregated before the join or become a product."""
+        n = self.pick([2, 2, 2, 3])
+        rels, froms, wheres = [], [], []
+        for _ in range(n):
+            name, alias = self.pick(list(self.tables)), self.new_alias()
+            rels.append([Col(f"{alias}.{c}", KINDS[ty]) for c, ty in self.tables[name]])
+            froms.append(f"{name} {alias}")
+        for i in range(1, n):
+            for _ in range(self.pick([1, 1, 1, 2])):
+                kind = self.pick(["int", "int", "int", "text", "date", "num"])
+                a, b = self.col_of(rels[self.r.randrange(i)], kind), self.col_of(rels[i], kind)
+                if a and b:
+                    wheres.append(f"{a} = {b}")
+        if self.chance(0.3):
+            wheres.append(self.cond(self.pick(rels), 1))
+        scope = [c for rel in rels for c in rel]
+        groups = list(dict.fromkeys(self.pick(scope).sql for _ in range(self.pick([0, 1, 1, 2, 2, 3]))))
+        outs = [g for g in groups if self.chance(0.9)]
+        for _ in range(self.r.randint(1, 4)):
+            numbers = [[c.sql for c in rel if c.kind in ("int", "num")] for rel in rels]
+            flt = f" FILTER (WHERE {self.cond(self.pick(rels), 0)})" if self.chance(0.15) else ""
+            outs.append(self.pick([
+                "count(*)", f"count({self.pick(scope).sql})", f"sum({self.factor(self.pick(numbers))})",
+                f"sum({self.factor(numbers[0])} * {self.factor(numbers[1])})",
+                f"sum({self.factor(numbers[1])} * {self.factor(numbers[0])})", f"avg({self.factor(self.pick(numbers))})",
+                f"min({self.pick(scope).sql}::text)", f"max({self.factor(self.pick(numbers))})",
+                f"count(DISTINCT {self.pick(scope).sql})"]) + flt)
+        where = " WHERE " + " AND ".join(wheres) if wheres else ""
+        tail = " GROUP BY " + ", ".join(groups) if groups else ""
+        if self.chance(0.15):
+            tail += f" HAVING count(*) > {self.r.randint(0, 3)}"
+        items = ", ".join(f"{e} AS o{i}" for i, e in enumerate(outs))
+        if groups and self.chance(0.1):
+            return f"SELECT DISTINCT {', '.join(groups)} FROM {', '.join(froms)}{where};"
+        return f"SELECT {items} FROM {', '.join(froms)}{where}{tail};"
+
     def query(self):
         self.alias = 0
+        if self.chance(0.2):
+            return self.join_aggregate()
         sql, cols = self.select(2)
         if self.chance(0.1):
             inner, kinds = self.select(1)
