@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { BLOCK = 16 * BATCH_ROWS, DENSE_PER_ROW = 16, DENSE_MIN = 1 << 16 };
+enum { BLOCK = 16 * BATCH_ROWS, DENSE_PER_ROW = 32, DENSE_MIN = 1 << 16 };
 
 typedef struct Build {
     Join *j;

@@ -83,7 +83,7 @@ static tcudb_status scan_batch(ScanBatch *b, const uint64_t *deleted, const bool
     if (b->batch.n == 0) return TCUDB_OK;
     if (b->batch.n == b->batch.rows) b->batch.sel = NULL;
     for (uint32_t i = 0; i < s->plan->ncols; i++) TRY(scan_load(b, i, err));
-    return stage_push(s->down, b->w, &b->batch, err);
+    return scan_emit(b, err);
 }
 
 static tcudb_status scan_rows(Scan *s, Worker *w, uint32_t segment, uint32_t from, uint32_t to, Error *err)
@@ -102,7 +102,7 @@ static tcudb_status scan_rows(Scan *s, Worker *w, uint32_t segment, uint32_t fro
         ScanBatch b = {.scan = s, .w = w, .segment = segment, .row = row, .batch = {.rows = n, .n = n}};
         TRY(scan_batch(&b, deleted, skip, err));
     }
-    return TCUDB_OK;
+    return scan_flush(s, w, err);
 }
 
 static tcudb_status scan_task(void *ctx, Worker *w, uint64_t task, Error *err)
@@ -124,6 +124,8 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     Scan s = {.x = x, .node = node, .plan = node->plan, .down = down};
     uint32_t segments = table_segments(node->plan->scan.table);
     s.parts = segments < SMALL_SEGMENTS ? SEGMENT_ROWS / PART_ROWS : 1;
+    s.pending = ARENA_ARRAY(&x->arena, ScanPending *, x->nworkers, err);
+    TRY_PTR(s.pending);
     TRY(scan_preds(&s, err));
     if (x->env->progress != NULL) atomic_fetch_add(&x->env->progress->total, table_rows(node->plan->scan.table));
     return exec_source(x, node, down, (uint64_t)segments * s.parts, scan_task, &s, err);

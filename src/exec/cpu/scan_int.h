@@ -21,6 +21,8 @@ typedef struct ScanPred {
     Ev ev;
 } ScanPred;
 
+typedef struct ScanPending ScanPending;
+
 typedef struct Scan {
     Exec *x;
     PhysNode *node;
@@ -29,6 +31,7 @@ typedef struct Scan {
     uint32_t parts; /* tasks a segment */
     uint32_t npreds;
     ScanPred *preds;
+    ScanPending **pending; /* by worker */
 } Scan;
 
 typedef struct ScanBatch {
@@ -39,6 +42,11 @@ typedef struct ScanBatch {
     uint16_t *sel; /* room for the live rows */
     bool *loaded;  /* by output column */
 } ScanBatch;
+
+/* scan_pending.c: sends the batch's rows up, now or gathered with those of later blocks. */
+tcudb_status scan_emit(ScanBatch *b, Error *err) MUST_CHECK;
+/* Sends what is gathered; at the end of a task. */
+tcudb_status scan_flush(const Scan *s, Worker *w, Error *err) MUST_CHECK;
 
 /* Makes the conditions of the plan node, cheapest first. */
 tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
