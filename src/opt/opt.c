@@ -45,22 +45,23 @@ static tcudb_status verify(Opt *opt, const char *rule, Plan *plan, Error *err)
 #endif
 }
 
-static tcudb_status run_rule_on(Opt *opt, const RuleEntry *rule, Plan **root, bool *any, Error *err)
+/* Rules work on a root at a time but may touch CTEs from the statement, so all are verified. */
+static tcudb_status verify_all(Opt *opt, const char *rule, Cte **ctes, uint32_t n, Error *err)
 {
-    opt->changed = false;
-    TRY(rule->run(opt, root, err));
-    if (!opt->changed) return TCUDB_OK;
-    *any = true;
-    return verify(opt, rule->name, *root, err);
+    for (uint32_t i = 0; i < n; i++) TRY(verify(opt, rule, ctes[i]->plan, err));
+    return verify(opt, rule, opt->statement, err);
 }
 
-static tcudb_status run_rule(Opt *opt, const RuleEntry *rule, bool *any, Error *err)
+static tcudb_status run_rule(Opt *opt, const RuleEntry *rule, bool *changed, Error *err)
 {
     Cte **ctes = NULL;
     uint32_t n = 0;
     TRY(plan_ctes(opt->arena, opt->statement, &ctes, &n, err));
-    for (uint32_t i = 0; i < n; i++) TRY(run_rule_on(opt, rule, &ctes[i]->plan, any, err));
-    return run_rule_on(opt, rule, &opt->statement, any, err);
+    opt->changed = false;
+    for (uint32_t i = 0; i < n; i++) TRY(rule->run(opt, &ctes[i]->plan, err));
+    TRY(rule->run(opt, &opt->statement, err));
+    *changed = opt->changed;
+    return opt->changed ? verify_all(opt, rule->name, ctes, n, err) : TCUDB_OK;
 }
 
 /* A caller may not know the first free id (EXPLAIN's inner statement). */

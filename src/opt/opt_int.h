@@ -32,7 +32,8 @@ typedef struct Opt {
     Plan *statement;    /* the statement's root; a rule may be working on a CTE's */
     ColFact *facts;     /* by ColId; card_columns.c */
     uint32_t nfacts;
-    struct ShareCache *shares; /* card_dict.c */
+    struct ShareCache *shares;  /* card_dict.c */
+    struct CteNeeds *cte_needs; /* prune_cte.c */
 } Opt;
 
 typedef tcudb_status (*OptRule)(Opt *opt, Plan **root, Error *err);
@@ -148,6 +149,15 @@ tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t
 /* Replaces column from[i] by column to[i]. */
 tcudb_status expr_rename(Opt *opt, Expr *e, const PlanCol *from, const PlanCol *to, uint32_t n, Expr **out,
                          Error *err) MUST_CHECK;
+
+/* ---- pruning --------------------------------------------------------------------------------- */
+
+/* rule_prune.c: prunes below *slot, which keeps its outputs. */
+tcudb_status prune_below(Opt *opt, Plan **slot, Error *err) MUST_CHECK;
+/* prune_cte.c: a scan of a CTE needs these of its outputs. */
+tcudb_status cte_need(Opt *opt, const Plan *scan, const ColSet *need, bool all, Error *err) MUST_CHECK;
+/* Prunes the CTEs of the statement to what their scans need. */
+tcudb_status cte_prune(Opt *opt, Error *err) MUST_CHECK;
 
 /* ---- estimates ------------------------------------------------------------------------------ */
 

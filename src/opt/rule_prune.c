@@ -10,7 +10,8 @@
  * Right because: dropping a column never changes how many rows there are; DISTINCT, INTERSECT, EXCEPT and
  * UNION compare whole rows, so below them everything is needed. An aggregate without columns still
  * puts out one row a group.
- * Loses never; a statement's own columns and their order are kept.
+ * CTEs keep what any of their scans needs (prune_cte.c). Loses never; a statement's own columns and their order are
+ * kept.
  */
 #include "opt/opt_int.h"
 
@@ -262,6 +263,7 @@ static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool e
         TRY(colset_used(opt, &below, plan, err));
         for (uint32_t i = 0; i < plan->ninputs; i++) TRY(prune(opt, &plan->inputs[i], &below, false, err));
         return TCUDB_OK;
+    case PLAN_CTE_SCAN: return cte_need(opt, plan, need, exact, err);
     case PLAN_FILTER:
     case PLAN_SORT:
     case PLAN_LIMIT:
@@ -281,8 +283,17 @@ static tcudb_status prune(Opt *opt, Plan **slot, const ColSet *need, bool exact,
     return TCUDB_OK;
 }
 
-tcudb_status rule_prune(Opt *opt, Plan **root, Error *err)
+tcudb_status prune_below(Opt *opt, Plan **slot, Error *err)
 {
     ColSet none = {0};
-    return prune(opt, root, &none, true, err);
+    return prune(opt, slot, &none, true, err);
+}
+
+/* The statement first: only then is it known what the CTEs are asked for. */
+tcudb_status rule_prune(Opt *opt, Plan **root, Error *err)
+{
+    if (root != &opt->statement) return TCUDB_OK;
+    opt->cte_needs = NULL;
+    TRY(prune_below(opt, root, err));
+    return cte_prune(opt, err);
 }
