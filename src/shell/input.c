@@ -8,10 +8,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <histedit.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <unistd.h>
+#include <wchar.h>
 
 enum { HISTORY_LINES = 5000 };
 
@@ -105,6 +108,48 @@ static unsigned char on_tab(EditLine *el, int ch)
     return result;
 }
 
+/* ---- reading characters --------------------------------------------------------------------- */
+
+/* Waits for a byte. Ctrl-C is let in only while waiting, so one that comes just before is not lost. */
+static bool wait_for_byte(void)
+{
+    sigset_t with;
+    sigset_t before;
+    fd_set input;
+    sigemptyset(&with);
+    sigaddset(&with, SIGINT);
+    sigprocmask(SIG_BLOCK, &with, &before);
+    FD_ZERO(&input);
+    FD_SET(STDIN_FILENO, &input);
+    int ready = shell_interrupted ? -1 : pselect(STDIN_FILENO + 1, &input, NULL, NULL, NULL, &before);
+    int why = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = shell_interrupted ? EINTR : why;
+    return ready > 0;
+}
+
+/* libedit's way of getting a character: 1, 0 at the end, -1 with errno. */
+static int read_character(EditLine *el, wchar_t *out)
+{
+    mbstate_t state = {0};
+    char byte = '\0';
+    for (int used = 0; used < MB_LEN_MAX; used++) {
+        while (!wait_for_byte()) {
+            if (errno == EINTR && !shell_interrupted) {
+                el_resize(el); /* SIGWINCH */
+                continue;
+            }
+            return -1;
+        }
+        ssize_t n = read(STDIN_FILENO, &byte, 1);
+        if (n <= 0) return (int)n;
+        size_t decoded = mbrtowc(out, &byte, 1, &state);
+        if (decoded != (size_t)-2 && decoded != (size_t)-1) return 1;
+        if (decoded == (size_t)-1) memset(&state, 0, sizeof state); /* not UTF-8: dropped */
+    }
+    return -1;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static char *history_file(void)
@@ -130,16 +175,24 @@ static void open_history(Editor *editor)
     el_set(editor->el, EL_HIST, history, editor->history);
 }
 
+static void on_resize(int number)
+{
+    (void)number; /* waiting for a byte ends, that is all */
+}
+
 static void open_line_editor(Editor *editor)
 {
     const char *term = getenv("TERM");
     if (term == NULL || strcmp(term, "dumb") == 0 || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) return;
     editor->el = el_init("tcudb", stdin, stdout, stderr);
     if (editor->el == NULL) return;
+    struct sigaction action = {.sa_handler = on_resize};
+    sigaction(SIGWINCH, &action, NULL);
     el_set(editor->el, EL_CLIENTDATA, editor);
     el_set(editor->el, EL_PROMPT, prompt_of);
     el_set(editor->el, EL_EDITOR, "emacs");
     el_set(editor->el, EL_SIGNAL, 0);
+    el_set(editor->el, EL_GETCFN, read_character);
     el_set(editor->el, EL_ADDFN, "tcudb-complete", "complete the word", on_tab);
     el_set(editor->el, EL_BIND, "^I", "tcudb-complete", NULL);
     el_set(editor->el, EL_BIND, "^R", "em-inc-search-prev", NULL);

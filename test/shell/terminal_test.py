@@ -138,6 +138,16 @@ def completion():
     assert t.end() == 0
 
 
+def unicode():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.line("select 'é日本' as ü;", r"é日本.*│ +ü +│.*│ é日本 +│.*=> ")
+    fcntl.ioctl(t.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 40, 0, 0))  # a resized window
+    t.line("select repeat('x', 100) as r;", r"x….*=> ")
+    t.send("\\q\n")
+    assert t.end() == 0
+
+
 def history():
     t = Terminal("-q")
     t.expect(r"=> ")
@@ -168,7 +178,7 @@ def progress():
 
 def main():
     failed = 0
-    tests = [prompts, beginners, interrupt, cut_boxes, completion, history, progress]
+    tests = [prompts, beginners, interrupt, cut_boxes, completion, unicode, history, progress]
     for test in tests:
         if len(sys.argv) > 1 and sys.argv[1] not in test.__name__:
             continue
