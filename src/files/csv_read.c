@@ -124,7 +124,7 @@ static void csv_close(TableFuncScan *scan)
         source_close(file->source);
         pthread_mutex_destroy(&file->lock);
     }
-    mem_free(scan->mem, scan->files, scan->nfiles * sizeof *scan->files);
+    mem_free(scan->mem, scan->files, scan->bound->options.npaths * sizeof *scan->files);
     mem_free(scan->mem, scan->columns, scan->ncols * sizeof *scan->columns);
     mem_free(scan->mem, scan, sizeof *scan);
 }
