@@ -62,9 +62,8 @@ static inline uint64_t digits8(uint64_t w)
 static inline bool short_digits(const char *p, uint32_t n, uint64_t *value)
 {
     assert(n >= 1 && n <= 8);
-    uint32_t shift = 64 - 8 * n;
-    uint64_t w = load8(p) << shift;
-    w |= shift == 0 ? 0 : UINT64_C(0x3030303030303030) >> (64 - shift);
+    /* the digits at the high end, zeros before them: the constant is shifted in two steps, since n may be 8 */
+    uint64_t w = load8(p) << (64 - 8 * n) | UINT64_C(0x3030303030303030) >> (8 * n - 1) >> 1;
     *value = digits8(w);
     return all_digits8(w);
 }
@@ -87,7 +86,8 @@ static inline bool long_digits(const char *p, uint32_t n, uint64_t *value)
     return true;
 }
 
-static inline bool fast_int(Str text, int64_t *out)
+/* 9 to 18 digits, or a sign. */
+static __attribute__((noinline)) bool long_int(Str text, int64_t *out)
 {
     bool negative = text.len > 0 && text.ptr[0] == '-';
     const char *p = text.ptr + negative;
@@ -97,6 +97,16 @@ static inline bool fast_int(Str text, int64_t *out)
     if (!(n <= 8 ? short_digits(p, n, &value) : long_digits(p, n, &value))) return false;
     *out = negative ? -(int64_t)value : (int64_t)value;
     return true;
+}
+
+static inline bool fast_int(Str text, int64_t *out)
+{
+    uint64_t value;
+    if (text.len - 1 < 8 && short_digits(text.ptr, text.len, &value)) {
+        *out = (int64_t)value;
+        return true;
+    }
+    return long_int(text, out);
 }
 
 #define EACH_VALID_ROW(row, n, valid)                                                                                  \

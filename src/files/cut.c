@@ -110,7 +110,8 @@ static bool record_begins(const Dialect *d, const char *text, size_t at)
 /* Offset of a record that is just \. within text[0..len); len: none. */
 static size_t find_stop_marker(const Dialect *d, const char *text, size_t len, bool ended)
 {
-    for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), "\\.", 2)) != NULL; p += 2) {
+    for (const char *p = text; (p = memchr(p, '\\', len - (size_t)(p - text))) != NULL; p++) {
+        if (p[1] != '.') continue; /* the text is followed by zeros */
         size_t at = (size_t)(p - text);
         if (at + 2 == len ? !ended : p[2] != '\n' && p[2] != '\r') continue;
         if (at > 0 && p[-1] != '\n' && p[-1] != '\r') continue;
