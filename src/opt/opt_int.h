@@ -150,6 +150,10 @@ tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t
 tcudb_status expr_rename(Opt *opt, Expr *e, const PlanCol *from, const PlanCol *to, uint32_t n, Expr **out,
                          Error *err) MUST_CHECK;
 
+/* rule_mark.c: a null-aware mark join's conditions where NULL counts as a match (negated), or as none; *ok false:
+ * nothing is left to hash by. */
+tcudb_status mark_conds(Opt *opt, const Plan *join, bool negated, ExprList *out, bool *ok, Error *err) MUST_CHECK;
+
 /* ---- pruning --------------------------------------------------------------------------------- */
 
 /* rule_prune.c: prunes below *slot, which keeps its outputs. */

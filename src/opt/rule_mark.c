@@ -34,21 +34,6 @@ static bool find_conjunct(const Plan *filter, ColId mark, bool negated, uint32_t
     return false;
 }
 
-static tcudb_status to_semi(Opt *opt, Plan *join, Error *err)
-{
-    Expr **conds = NULL;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < join->join.nconds; i++) {
-        Expr *e;
-        TRY(expr_simplify_filter(opt, join->join.conds[i], &e, err));
-        TRY(expr_conjuncts(opt->arena, e, &conds, &n, err));
-    }
-    join->join.conds = conds;
-    join->join.nconds = n;
-    join->join.kind = JOIN_SEMI;
-    return TCUDB_OK;
-}
-
 /* An equality that a hash join can use. */
 static bool hashable(const Plan *join, const Expr *e)
 {
@@ -63,31 +48,33 @@ static bool is_null_as_false(const Expr *e)
     return e->kind == EXPR_COALESCE && e->nargs == 2 && expr_is_false(e->args[1]);
 }
 
-/* The conditions of the anti join; *ok: there is one to hash by. */
-static tcudb_status anti_conds(Opt *opt, const Plan *join, ExprList *out, bool *ok, Error *err)
+/* Conditions as in a filter: COALESCE(c, FALSE) is c. */
+static tcudb_status positive_conds(Opt *opt, const Plan *join, ExprList *out, Error *err)
 {
-    *ok = !join->join.mark_null || join->join.nconds == 0;
+    Expr **conds = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < join->join.nconds; i++) {
+        Expr *e;
+        TRY(expr_simplify_filter(opt, join->join.conds[i], &e, err));
+        TRY(expr_conjuncts(opt->arena, e, &conds, &n, err));
+    }
+    return list_add_all(opt, out, conds, n, err);
+}
+
+tcudb_status mark_conds(Opt *opt, const Plan *join, bool negated, ExprList *out, bool *ok, Error *err)
+{
+    *ok = !negated || !join->join.mark_null || join->join.nconds == 0;
+    if (!negated) return positive_conds(opt, join, out, err);
     for (uint32_t i = 0; i < join->join.nconds; i++) {
         Expr *e = join->join.conds[i];
         bool null_counts = join->join.mark_null && !expr_not_null(opt, join->inputs[0], join->inputs[1], e);
         if (is_null_as_false(e))
-            e = e->args[0]; /* an anti join counts NULL as no match */
+            e = e->args[0]; /* NULL is no match there */
         else if (null_counts)
             TRY(expr_null_as(opt, e, true, &e, err));
         if (hashable(join, e)) *ok = true;
         TRY(list_add(opt, out, e, err));
     }
-    return TCUDB_OK;
-}
-
-static tcudb_status to_anti(Opt *opt, Plan *join, bool *ok, Error *err)
-{
-    ExprList conds = {0};
-    TRY(anti_conds(opt, join, &conds, ok, err));
-    if (!*ok) return TCUDB_OK;
-    join->join.conds = conds.items;
-    join->join.nconds = conds.n;
-    join->join.kind = JOIN_ANTI;
     return TCUDB_OK;
 }
 
@@ -115,18 +102,16 @@ static tcudb_status convert(Opt *opt, Plan **slot, Error *err)
 {
     Plan *filter = *slot, *join = filter->inputs[0];
     uint32_t at;
-    bool ok = true, negated = false;
     if (join->kind != PLAN_JOIN || join->join.kind != JOIN_MARK) return TCUDB_OK;
     ColId mark = join->join.mark.id;
-    if (find_conjunct(filter, mark, false, &at)) {
-        TRY(to_semi(opt, join, err));
-    } else if (find_conjunct(filter, mark, true, &at)) {
-        negated = true;
-        TRY(to_anti(opt, join, &ok, err));
-    } else {
-        return TCUDB_OK;
-    }
+    bool negated = !find_conjunct(filter, mark, false, &at), ok;
+    if (negated && !find_conjunct(filter, mark, true, &at)) return TCUDB_OK;
+    ExprList conds = {0};
+    TRY(mark_conds(opt, join, negated, &conds, &ok, err));
     if (!ok) return TCUDB_OK;
+    join->join.conds = conds.items;
+    join->join.nconds = conds.n;
+    join->join.kind = negated ? JOIN_ANTI : JOIN_SEMI;
     opt->changed = true;
     ExprList rest = {0};
     for (uint32_t i = 0; i < filter->filter.nconds; i++)
