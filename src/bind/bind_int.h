@@ -9,6 +9,7 @@
 #include "sql/ast.h"
 
 typedef struct Block Block;
+typedef struct WindowDef WindowDef;
 
 enum { BIND_DEPTH_MAX = 2500, VIEW_DEPTH_MAX = 64, COLUMNS_MAX = 1664 };
 
@@ -111,6 +112,10 @@ struct Block {
     AggCall *aggs;
     int *agg_positions;
     uint32_t naggs, aggs_cap;
+    Node *const *windows; /* WINDOW clause */
+    size_t nwindows;
+    WindowDef *window_defs; /* of the calls met */
+    bool in_window;
     bool in_agg;       /* inside an aggregate's arguments */
     Block *agg_owner;  /* the innermost query whose columns they use so far */
     Block *agg_nested; /* whose an aggregate inside them is, and where it stands */
@@ -281,6 +286,15 @@ tcudb_status bind_param_type(Binder *b, Expr *param, Type type, int position, Ex
 tcudb_status bind_operator(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err) MUST_CHECK;
+/* An aggregate's kind and arguments, without its place in an aggregation. */
+tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out,
+                                 Error *err) MUST_CHECK;
+/* ---- window.c */
+bool bind_is_window_name(const char *name);
+tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_window_rewrite(GroupMap *map, Block *block, Error *err) MUST_CHECK;
+/* The WINDOW nodes of the calls met, on top of plan. */
+tcudb_status bind_window_plan(Binder *b, Block *block, Plan *plan, Plan **out, Error *err) MUST_CHECK;
 const char *bind_place_name(Place place);
 const char *bind_func_name(const PgQuery__FuncCall *call);
 tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, Expr **out, Error *err) MUST_CHECK;

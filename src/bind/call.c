@@ -125,7 +125,7 @@ static tcudb_status aggregate_order(Binder *b, Block *block, const PgQuery__Func
     return TCUDB_OK;
 }
 
-static tcudb_status aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
+tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
 {
     const char *name = bind_func_name(call);
     int position = bind_position(b, call->location);
@@ -149,7 +149,7 @@ static tcudb_status aggregate_call(Binder *b, Block *block, const PgQuery__FuncC
 
 static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
 {
-    TRY(aggregate_call(b, block, call, out, err));
+    TRY(bind_aggregate_call(b, block, call, out, err));
     if (call->agg_filter == NULL) return TCUDB_OK;
     block->place = PLACE_FILTER;
     return bind_bool(b, block, call->agg_filter, "FILTER", &out->filter, err);
@@ -267,7 +267,9 @@ static tcudb_status named_call(Binder *b, const char *name, Expr **args, uint32_
 
 static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const char *name, int position, Error *err)
 {
-    if (call->over != NULL) return error_unsupported(err, position, "the window function %s", name);
+    if (bind_is_window_name(name) && !call->agg_within_group) {
+        return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "window function %s requires an OVER clause", name);
+    }
     if (call->func_variadic) return error_unsupported(err, position, "VARIADIC");
     for (size_t i = 0; i < call->n_args; i++) {
         if (!NODE_IS(call->args[i], NAMED_ARG_EXPR)) continue;
@@ -288,6 +290,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
                         sql_string(call->funcname[0]), name);
     }
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
+    if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
     Expr **args;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */

@@ -19,9 +19,14 @@ static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, St
     return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
 }
 
+/* One warning a statement names all of them. Without memory for it there is none. */
 static void warn_unchecked(Binder *b, const char *what, const char *table)
 {
-    b->warning = arena_printf(b->arena, NULL, "%s of table \"%s\": uniqueness is not enforced", what, table);
+    if (b->warning == NULL) {
+        b->warning = arena_printf(b->arena, NULL, "%s of table \"%s\": uniqueness is not enforced", what, table);
+    } else if (strstr(b->warning, what) == NULL) {
+        b->warning = arena_printf(b->arena, NULL, "%s and %s", what, b->warning);
+    }
 }
 
 /* ---- columns and constraints */

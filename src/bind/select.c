@@ -35,7 +35,6 @@ static tcudb_status refuse_unsupported(Binder *b, const PgQuery__SelectStmt *stm
         return error_unsupported(err, bind_position(b, stmt->into_clause->rel->location),
                                  "SELECT INTO here (use CREATE TABLE AS)");
     }
-    if (stmt->n_window_clause > 0) return error_unsupported(err, 0, "the WINDOW clause");
     return TCUDB_OK; /* FOR UPDATE locks nothing: there is one writer at a time */
 }
 
@@ -165,6 +164,7 @@ static tcudb_status apply_group(Binder *b, Select *s, Error *err)
         TRY(bind_group_rewrite(map, s->targets.exprs[i].expr, &s->targets.exprs[i].expr, err));
     }
     TRY(bind_group_rewrite_applies(map, &s->post_applies, err));
+    TRY(bind_window_rewrite(map, &s->block, err));
     if (s->having != NULL) TRY(bind_group_rewrite(map, s->having, &s->having, err));
     return bind_group_rewrite_applies(map, &s->having_applies, err);
 }
@@ -172,6 +172,7 @@ static tcudb_status apply_group(Binder *b, Select *s, Error *err)
 static tcudb_status apply_projection(Binder *b, Select *s, Error *err)
 {
     TRY(bind_plan_apply(b, s->plan, &s->post_applies, &s->plan, err));
+    TRY(bind_window_plan(b, &s->block, s->plan, &s->plan, err));
     for (uint32_t i = 0; i < s->targets.n; i++) {
         NamedExpr *target = &s->targets.exprs[i];
         target->col = bind_new_col(b, target->expr->type, target->col.name);
@@ -242,6 +243,8 @@ static tcudb_status plain_select(Binder *b, Block *outer, const Block *sibling, 
 {
     Select s = {.stmt = stmt, .block = {.outer = outer, .sibling = sibling}};
     TRY(refuse_unsupported(b, stmt, err));
+    s.block.windows = stmt->window_clause;
+    s.block.nwindows = stmt->n_window_clause;
     TRY(bind_from(b, &s.block, stmt->from_clause, stmt->n_from_clause, &s.plan, err));
     TRY(bind_targets(b, &s, unknowns, err));
     TRY(bind_conditions(b, &s, err));

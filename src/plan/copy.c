@@ -118,6 +118,18 @@ static tcudb_status copy_contract(Copier *c, Plan *plan, Error *err)
     return TCUDB_OK;
 }
 
+static tcudb_status copy_window(Copier *c, Plan *plan, Error *err)
+{
+    TRY(dup(c, &plan->window.partition, plan->window.npartition * sizeof(Expr *), err));
+    TRY(dup(c, &plan->window.order, plan->window.norder * sizeof(SortKey), err));
+    TRY(dup(c, &plan->window.calls, plan->window.ncalls * sizeof(WindowCall), err));
+    for (uint32_t i = 0; i < plan->window.ncalls; i++) {
+        renumber(c, &plan->window.calls[i].col);
+        renumber(c, &plan->window.calls[i].agg.col);
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status copy_distinct(Copier *c, Plan *plan, Error *err)
 {
     TRY(dup(c, &plan->distinct.on, plan->distinct.non * sizeof(ColId), err));
@@ -136,6 +148,7 @@ static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
     case PLAN_JOIN: return copy_join(c, plan, err);
     case PLAN_APPLY: renumber(c, &plan->apply.result); return TCUDB_OK;
     case PLAN_AGGREGATE: return copy_agg(c, plan, err);
+    case PLAN_WINDOW: return copy_window(c, plan, err);
     case PLAN_DISTINCT: return copy_distinct(c, plan, err);
     case PLAN_SORT: return dup(c, &plan->sort.keys, plan->sort.nkeys * sizeof(SortKey), err);
     case PLAN_CONTRACT: return copy_contract(c, plan, err);

@@ -84,6 +84,21 @@ static tcudb_status each_agg(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
     return TCUDB_OK;
 }
 
+static tcudb_status each_window(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
+{
+    TRY(each_slot(plan->window.partition, plan->window.npartition, fn, ctx, err));
+    for (uint32_t i = 0; i < plan->window.norder; i++) TRY(fn(ctx, &plan->window.order[i].expr, err));
+    for (uint32_t i = 0; i < plan->window.ncalls; i++) {
+        WindowCall *call = &plan->window.calls[i];
+        TRY(each_slot(call->agg.args, call->agg.nargs, fn, ctx, err));
+        TRY(each_slot(&call->agg.filter, 1, fn, ctx, err));
+        TRY(each_slot(call->args, call->nargs, fn, ctx, err));
+        TRY(each_slot(&call->start_offset, 1, fn, ctx, err));
+        TRY(each_slot(&call->end_offset, 1, fn, ctx, err));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status each_sort(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
 {
     for (uint32_t i = 0; i < plan->sort.nkeys; i++) TRY(fn(ctx, &plan->sort.keys[i].expr, err));
@@ -111,6 +126,7 @@ tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
     case PLAN_JOIN: return each_slot(plan->join.conds, plan->join.nconds, fn, ctx, err);
     case PLAN_APPLY: return each_slot(&plan->apply.test, 1, fn, ctx, err);
     case PLAN_AGGREGATE: return each_agg(plan, fn, ctx, err);
+    case PLAN_WINDOW: return each_window(plan, fn, ctx, err);
     case PLAN_SORT: return each_sort(plan, fn, ctx, err);
     case PLAN_CONTRACT: return each_contract(plan, fn, ctx, err);
     case PLAN_LIMIT:

@@ -50,6 +50,36 @@ typedef struct AggCall {
     Expr *filter; /* FILTER (WHERE ...), or NULL */
 } AggCall;
 
+/* Window functions: the result for a row depends on its partition's rows in the window's order. */
+typedef enum WindowFunc {
+    WINDOW_AGG, /* agg over the frame */
+    WINDOW_ROW_NUMBER,
+    WINDOW_RANK,
+    WINDOW_DENSE_RANK,
+    WINDOW_PERCENT_RANK,
+    WINDOW_CUME_DIST,
+    WINDOW_NTILE,
+    WINDOW_LAG, /* args: value, offset, default */
+    WINDOW_LEAD,
+    WINDOW_FIRST_VALUE, /* of the frame */
+    WINDOW_LAST_VALUE,
+    WINDOW_NTH_VALUE, /* args: value, n */
+    WINDOW_FUNCS
+} WindowFunc;
+
+typedef enum FrameBound { FRAME_UNBOUNDED, FRAME_PRECEDING, FRAME_CURRENT, FRAME_FOLLOWING } FrameBound;
+
+typedef struct WindowCall {
+    PlanCol col;
+    WindowFunc func;
+    AggCall agg; /* AGG: what to compute (its col is this one's) */
+    uint32_t nargs;
+    Expr *args[3]; /* of the others: columns of the input */
+    bool rows;     /* ROWS: the frame counts rows; else peers belong together (RANGE) */
+    FrameBound start, end;
+    Expr *start_offset, *end_offset; /* PRECEDING, FOLLOWING: int8 without columns */
+} WindowCall;
+
 /* factor x left value x right value; CONTRACT_ONES stands for 1. */
 enum { CONTRACT_ONES = UINT32_MAX };
 typedef struct ContractTerm {
@@ -184,8 +214,13 @@ struct Plan {
             Cte *cte;
             bool all;
         } recursive;
-        struct { /* WINDOW: input columns plus one column per call; for later */
-            int unused;
+        struct { /* WINDOW: the input's columns plus one per call */
+            Expr **partition;
+            uint32_t npartition;
+            SortKey *order;
+            uint32_t norder;
+            WindowCall *calls;
+            uint32_t ncalls;
         } window;
         struct { /* INSERT: appends the input's columns, in table order; puts out nothing */
             Str table;
@@ -247,6 +282,7 @@ typedef struct PlanNames PlanNames;
 tcudb_status plan_names(Mem *mem, const Plan *plan, PlanNames **out, Error *err) MUST_CHECK;
 void plan_names_free(PlanNames *names);
 const char *plan_name(void *names, ColId id); /* a ColName of expr.h; ctx: the PlanNames */
+const char *plan_window_name(WindowFunc func);
 const char *plan_kind_name(PlanKind kind);
 const char *plan_join_name(JoinKind kind);
 const char *plan_apply_name(ApplyKind kind);

@@ -241,6 +241,52 @@ static tcudb_status print_sort(Printer *p, const Plan *plan)
     return print_limits(p, plan->sort.limit, plan->sort.offset);
 }
 
+const char *plan_window_name(WindowFunc func)
+{
+    static const char *const names[WINDOW_FUNCS] = {"aggregate",    "row_number",  "rank",       "dense_rank",
+                                                    "percent_rank", "cume_dist",   "ntile",      "lag",
+                                                    "lead",         "first_value", "last_value", "nth_value"};
+    return names[func];
+}
+
+static tcudb_status print_window_call(Printer *p, const WindowCall *call)
+{
+    if (call->func == WINDOW_AGG) {
+        TRY(print_agg_call(p, &call->agg));
+    } else {
+        TRY(print_id(p, call->col.id));
+        TRY(buf_printf(p->buf, p->err, " = %s(", plan_window_name(call->func)));
+        for (uint32_t i = 0; i < call->nargs; i++) {
+            if (i > 0) TRY(buf_text(p->buf, ", ", p->err));
+            TRY(print_expr(p, call->args[i]));
+        }
+        TRY(buf_char(p->buf, ')', p->err));
+    }
+    static const char *const bounds[] = {"unbounded", "preceding", "current", "following"};
+    return buf_printf(p->buf, p->err, " %s %s to %s", call->rows ? "rows" : "range", bounds[call->start],
+                      bounds[call->end]);
+}
+
+static tcudb_status print_window(Printer *p, const Plan *plan)
+{
+    TRY(begin_list(p, " partition by "));
+    for (uint32_t i = 0; i < plan->window.npartition; i++) {
+        TRY(next_item(p, ", "));
+        TRY(print_expr(p, plan->window.partition[i]));
+    }
+    TRY(begin_list(p, " order by "));
+    for (uint32_t i = 0; i < plan->window.norder; i++) {
+        TRY(next_item(p, ", "));
+        TRY(print_key(p, &plan->window.order[i]));
+    }
+    TRY(begin_list(p, ": "));
+    for (uint32_t i = 0; i < plan->window.ncalls; i++) {
+        TRY(next_item(p, ", "));
+        TRY(print_window_call(p, &plan->window.calls[i]));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status print_distinct(Printer *p, const Plan *plan)
 {
     TRY(begin_list(p, " on "));
@@ -277,6 +323,7 @@ static tcudb_status print_part(Printer *p, const Plan *plan)
     case PLAN_JOIN: return print_join(p, plan);
     case PLAN_APPLY: return print_apply(p, plan);
     case PLAN_AGGREGATE: return print_aggregate(p, plan);
+    case PLAN_WINDOW: return print_window(p, plan);
     case PLAN_DISTINCT: return print_distinct(p, plan);
     case PLAN_SORT: return print_sort(p, plan);
     case PLAN_CONTRACT: return print_contract(p, plan);

@@ -268,6 +268,36 @@ static tcudb_status check_contract(Verifier *v)
     return TCUDB_OK;
 }
 
+static tcudb_status check_window_call(Verifier *v, const WindowCall *call, uint32_t column)
+{
+    if ((unsigned)call->func >= WINDOW_FUNCS || call->nargs > 3) return fault(v, "unknown window function");
+    for (uint32_t k = 0; k < call->agg.nargs; k++) TRY(check_expr(v, call->agg.args[k]));
+    if (call->agg.filter != NULL) TRY(check_conds(v, &call->agg.filter, 1));
+    for (uint32_t k = 0; k < call->nargs; k++) {
+        TRY(check_expr(v, call->args[k]));
+        if (call->args[k]->kind != EXPR_COL) return fault(v, "a window function's argument is no column");
+    }
+    bool start = call->start == FRAME_PRECEDING || call->start == FRAME_FOLLOWING;
+    bool end = call->end == FRAME_PRECEDING || call->end == FRAME_FOLLOWING;
+    if (start != (call->start_offset != NULL) || end != (call->end_offset != NULL)) return fault(v, "a frame's offset");
+    return check_defined(v, column, &call->col, call->col.type);
+}
+
+static tcudb_status check_window(Verifier *v)
+{
+    const Plan *plan = v->node, *input = plan->inputs[0];
+    if (plan->ncols != input->ncols + plan->window.ncalls) return fault(v, "wrong number of columns");
+    for (uint32_t i = 0; i < input->ncols; i++) {
+        if (plan->cols[i].id != input->cols[i].id) return fault(v, "column %u is not its input's", i);
+    }
+    for (uint32_t i = 0; i < plan->window.npartition; i++) TRY(check_expr(v, plan->window.partition[i]));
+    for (uint32_t i = 0; i < plan->window.norder; i++) TRY(check_expr(v, plan->window.order[i].expr));
+    for (uint32_t i = 0; i < plan->window.ncalls; i++) {
+        TRY(check_window_call(v, &plan->window.calls[i], input->ncols + i));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status check_limits(Verifier *v, const Expr *limit, const Expr *offset)
 {
     if (limit != NULL) TRY(check_expr(v, limit));
@@ -325,6 +355,7 @@ static tcudb_status check_part(Verifier *v)
     case PLAN_JOIN: return check_join(v);
     case PLAN_APPLY: return check_apply(v);
     case PLAN_AGGREGATE: return check_agg(v);
+    case PLAN_WINDOW: return check_window(v);
     case PLAN_DISTINCT: return check_distinct(v);
     case PLAN_CONTRACT: return check_contract(v);
     case PLAN_SORT: return check_sort(v);

@@ -31,6 +31,7 @@ static const char *sqlstate_of(const char *message)
     if (strstr(message, "out of memory") != NULL) return SQLSTATE_OUT_OF_MEMORY;
     if (strstr(message, "not yet implemented") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
     if (strstr(message, "invalid byte sequence") != NULL) return SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE;
+    if (strncmp(message, "frame ", 6) == 0) return SQLSTATE_WINDOWING_ERROR;
     return SQLSTATE_SYNTAX_ERROR;
 }
 

@@ -1,0 +1,480 @@
+/*
+ * op_window.c: window functions over kept, sorted rows.
+ *
+ * The input is sorted by partition and order and kept in that order; partitions and peers (rows equal in the order)
+ * are then runs of rows. Each call fills one column for all rows: numbering functions by a pass, value functions by
+ * computing which row's value each row gets, aggregates by feeding rows into one running state as the frame's
+ * end moves on. A frame whose start moves restarts its state, so that sums stay exact: rows x frame length steps.
+ *
+ * Invariants: frames are half open and lie within their partition. Rows of equal keys keep their input order, so
+ * results do not depend on the number of workers. One thread computes; sorting and what is above run in parallel.
+ */
+#include "exec/agg.h"
+
+#include <assert.h>
+
+enum { CHUNK = 1024, CANCEL_ROWS = 16384 };
+
+typedef struct Frame {
+    uint64_t from, to; /* of the row */
+} Frame;
+
+typedef struct Window {
+    Exec *x;
+    const Plan *plan;
+    Layout in;
+    Rows *rows;      /* sorted */
+    uint64_t *parts; /* bit i: row i starts a partition */
+    uint64_t *peers; /* bit i: row i starts a group of peers */
+} Window;
+
+/* The partition and the peers that a pass has come to. */
+typedef struct Cursor {
+    uint64_t row, part, part_end, peer, peer_end;
+} Cursor;
+
+typedef struct Call {
+    const WindowCall *call;
+    const RowsCol *args[3];
+    int64_t start_offset, end_offset;
+    RowsCol *out;
+} Call;
+
+/* ---- runs of rows ----------------------------------------------------------------------------------------- */
+
+static bool is_null(const RowsCol *col, uint64_t row)
+{
+    return col->valid != NULL && !bit_get(col->valid, row);
+}
+
+static Value value_at(const RowsCol *col, uint64_t row)
+{
+    if (col->dict) return (Value){.type = col->type, .str = col->view.values[((const uint32_t *)col->data)[row]]};
+    Vector v = {.type = col->type, .phys = col->phys, .form = VEC_FLAT, .data = (char *)col->data + row * col->size};
+    return vec_value(&v, 0);
+}
+
+static bool same_value(const RowsCol *col, uint64_t a, uint64_t b)
+{
+    bool null = is_null(col, a);
+    if (null != is_null(col, b)) return false;
+    if (null) return true;
+    const char *data = col->data;
+    if (col->dict || col->phys <= PHYS_I128) return memcmp(data + a * col->size, data + b * col->size, col->size) == 0;
+    Value x = value_at(col, a), y = value_at(col, b);
+    return value_compare(&x, &y) == 0;
+}
+
+static const RowsCol *column_of(const Window *win, const Expr *e)
+{
+    int32_t at = e->kind == EXPR_COL ? layout_find(&win->in, e->col) : -1;
+    return at < 0 ? NULL : &win->rows->cols[at];
+}
+
+static tcudb_status find_runs(Window *win, Error *err)
+{
+    const Plan *plan = win->plan;
+    uint64_t n = win->rows->n;
+    win->parts = exec_alloc_zero(win->x, (bit_words(n) + 1) * sizeof(uint64_t), err);
+    TRY_PTR(win->parts);
+    win->peers = exec_alloc_zero(win->x, (bit_words(n) + 1) * sizeof(uint64_t), err);
+    TRY_PTR(win->peers);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % CANCEL_ROWS == 0) TRY(exec_check_cancel(win->x, err));
+        bool part = i == 0, peer = false;
+        for (uint32_t k = 0; !part && k < plan->window.npartition; k++) {
+            part = !same_value(column_of(win, plan->window.partition[k]), i - 1, i);
+        }
+        for (uint32_t k = 0; !part && !peer && k < plan->window.norder; k++) {
+            peer = !same_value(column_of(win, plan->window.order[k].expr), i - 1, i);
+        }
+        if (part) bit_set(win->parts, i);
+        if (part || peer) bit_set(win->peers, i);
+    }
+    return TCUDB_OK;
+}
+
+/* Moves to the next row; false after the last. */
+static bool cursor_next(const Window *win, Cursor *c)
+{
+    uint64_t n = win->rows->n, row = c->row;
+    if (row >= n) return false;
+    if (bit_get(win->parts, row)) {
+        c->part = row;
+        for (c->part_end = row + 1; c->part_end < n && !bit_get(win->parts, c->part_end);) c->part_end++;
+    }
+    if (bit_get(win->peers, row)) {
+        c->peer = row;
+        for (c->peer_end = row + 1; c->peer_end < n && !bit_get(win->peers, c->peer_end);) c->peer_end++;
+    }
+    return true;
+}
+
+static uint64_t back(uint64_t row, uint64_t limit, int64_t k)
+{
+    return (uint64_t)k > row - limit ? limit : row - (uint64_t)k;
+}
+
+static uint64_t forth(uint64_t row, uint64_t limit, int64_t k)
+{
+    return (uint64_t)k > limit - row ? limit : row + (uint64_t)k;
+}
+
+static Frame frame_of(const Call *call, const Cursor *c)
+{
+    const WindowCall *w = call->call;
+    Frame f = {c->part, c->part_end};
+    if (w->start == FRAME_CURRENT) f.from = w->rows ? c->row : c->peer;
+    if (w->start == FRAME_PRECEDING) f.from = back(c->row, c->part, call->start_offset);
+    if (w->start == FRAME_FOLLOWING) f.from = forth(c->row, c->part_end, call->start_offset);
+    if (w->end == FRAME_CURRENT) f.to = w->rows ? c->row + 1 : c->peer_end;
+    if (w->end == FRAME_FOLLOWING) f.to = forth(c->row + 1, c->part_end, call->end_offset);
+    if (w->end == FRAME_PRECEDING) {
+        bool none = (uint64_t)call->end_offset > c->row - c->part;
+        f.to = none ? c->part : c->row + 1 - (uint64_t)call->end_offset;
+    }
+    if (f.to < f.from) f.to = f.from;
+    return f;
+}
+
+/* ---- result columns --------------------------------------------------------------------------------------- */
+
+static tcudb_status new_column(Window *win, Type type, RowsCol *out, Error *err)
+{
+    Phys phys = type_phys(type);
+    *out = (RowsCol){.type = type, .phys = (uint8_t)phys, .size = (uint32_t)phys_size(phys)};
+    out->data = exec_alloc_zero(win->x, (win->rows->n + 1) * out->size, err);
+    TRY_PTR(out->data);
+    return TCUDB_OK;
+}
+
+static tcudb_status set_null(Window *win, RowsCol *col, uint64_t row, Error *err)
+{
+    if (col->valid == NULL) {
+        size_t bytes = (bit_words(win->rows->n) + 1) * sizeof(uint64_t);
+        col->valid = exec_alloc(win->x, bytes, err);
+        TRY_PTR(col->valid);
+        memset(col->valid, 0xff, bytes);
+    }
+    bit_clear(col->valid, row);
+    return TCUDB_OK;
+}
+
+/* out[row] = the value of another column's row; ROWS_NONE: NULL. */
+static tcudb_status copy_value(Window *win, RowsCol *out, uint64_t row, const RowsCol *from, uint64_t source,
+                               Error *err)
+{
+    if (source == UINT64_MAX || is_null(from, source)) return set_null(win, out, row, err);
+    if (from->dict) {
+        ((Str *)out->data)[row] = from->view.values[((const uint32_t *)from->data)[source]];
+        return TCUDB_OK;
+    }
+    assert(from->size == out->size);
+    memcpy((char *)out->data + row * out->size, (const char *)from->data + source * from->size, out->size);
+    return TCUDB_OK;
+}
+
+/* ---- numbering -------------------------------------------------------------------------------------------- */
+
+/* The first argument that is not NULL counts, and buckets begin at its row. */
+static tcudb_status ntile_of(Window *win, const Call *call, const Cursor *c, uint64_t begin, Error *err)
+{
+    if (c->row < begin || begin == c->part_end) return set_null(win, call->out, c->row, err);
+    int32_t buckets = ((const int32_t *)call->args[0]->data)[begin];
+    if (buckets <= 0) {
+        return error_set(err, SQLSTATE_INVALID_ARGUMENT_FOR_NTILE_FUNCTION,
+                         "argument of ntile must be greater than zero");
+    }
+    uint64_t rows = c->part_end - c->part, at = c->row - begin;
+    uint64_t small = rows / (uint64_t)buckets, large = rows % (uint64_t)buckets; /* the first `large` have one more */
+    uint64_t in_large = large * (small + 1);
+    uint64_t bucket = at < in_large ? at / (small + 1) : large + (at - in_large) / (small == 0 ? 1 : small);
+    ((int32_t *)call->out->data)[c->row] = (int32_t)bucket + 1;
+    return TCUDB_OK;
+}
+
+static uint64_t first_argument(const Call *call, const Cursor *c)
+{
+    uint64_t row = c->part;
+    while (call->call->func == WINDOW_NTILE && row < c->part_end && is_null(call->args[0], row)) row++;
+    return row;
+}
+
+static tcudb_status number_rows(Window *win, const Call *call, Error *err)
+{
+    Cursor c = {0};
+    int64_t dense = 0;
+    uint64_t begin = 0;
+    for (; cursor_next(win, &c); c.row++) {
+        uint64_t row = c.row, rows = c.part_end - c.part;
+        int64_t *number = (int64_t *)call->out->data + row;
+        double *ratio = (double *)call->out->data + row;
+        if (row % CANCEL_ROWS == 0) TRY(exec_check_cancel(win->x, err));
+        if (row == c.part) {
+            dense = 0;
+            begin = first_argument(call, &c);
+        }
+        dense += row == c.peer;
+        switch (call->call->func) {
+        case WINDOW_ROW_NUMBER: *number = (int64_t)(row - c.part) + 1; break;
+        case WINDOW_RANK: *number = (int64_t)(c.peer - c.part) + 1; break;
+        case WINDOW_DENSE_RANK: *number = dense; break;
+        case WINDOW_PERCENT_RANK: *ratio = rows <= 1 ? 0 : (double)(c.peer - c.part) / (double)(rows - 1); break;
+        case WINDOW_CUME_DIST: *ratio = (double)(c.peer_end - c.part) / (double)rows; break;
+        default: TRY(ntile_of(win, call, &c, begin, err));
+        }
+    }
+    return TCUDB_OK;
+}
+
+/* ---- values of other rows --------------------------------------------------------------------------------- */
+
+static tcudb_status shifted(Window *win, const Call *call, const Cursor *c, Error *err)
+{
+    bool lag = call->call->func == WINDOW_LAG;
+    int64_t offset = 1;
+    if (call->call->nargs > 1) {
+        if (is_null(call->args[1], c->row)) return set_null(win, call->out, c->row, err);
+        offset = ((const int32_t *)call->args[1]->data)[c->row];
+    }
+    int64_t source = (int64_t)c->row + (lag ? -offset : offset);
+    bool inside = source >= (int64_t)c->part && source < (int64_t)c->part_end;
+    if (inside) return copy_value(win, call->out, c->row, call->args[0], (uint64_t)source, err);
+    if (call->call->nargs < 3) return set_null(win, call->out, c->row, err);
+    return copy_value(win, call->out, c->row, call->args[2], c->row, err);
+}
+
+static tcudb_status framed(Window *win, const Call *call, const Cursor *c, Error *err)
+{
+    Frame f = frame_of(call, c);
+    uint64_t source = f.from;
+    if (call->call->func == WINDOW_LAST_VALUE) source = f.to - 1;
+    if (call->call->func == WINDOW_NTH_VALUE) {
+        if (is_null(call->args[1], c->row)) return set_null(win, call->out, c->row, err);
+        int32_t nth = ((const int32_t *)call->args[1]->data)[c->row];
+        if (nth <= 0) {
+            return error_set(err, SQLSTATE_INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION,
+                             "argument of nth_value must be greater than zero");
+        }
+        source = f.from + (uint64_t)nth - 1;
+    }
+    if (f.from == f.to || source >= f.to) source = UINT64_MAX;
+    return copy_value(win, call->out, c->row, call->args[0], source, err);
+}
+
+static tcudb_status take_values(Window *win, const Call *call, Error *err)
+{
+    Cursor c = {0};
+    bool shift = call->call->func == WINDOW_LAG || call->call->func == WINDOW_LEAD;
+    for (; cursor_next(win, &c); c.row++) {
+        if (c.row % CANCEL_ROWS == 0) TRY(exec_check_cancel(win->x, err));
+        TRY(shift ? shifted(win, call, &c, err) : framed(win, call, &c, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- aggregates ------------------------------------------------------------------------------------------- */
+
+typedef struct Running {
+    Window *win;
+    const Call *call;
+    AggSpec spec;
+    uint32_t args[2]; /* columns of the sorted rows */
+    const RowsCol *filter;
+    char *state; /* of the rows fed so far */
+    char *slots; /* copies for the rows whose results are due */
+    size_t stride;
+    uint32_t n; /* slots in use: rows first .. first + n - 1 */
+    uint64_t first;
+} Running;
+
+/* Adds rows [from, to) to the running state. */
+static tcudb_status feed(Running *r, uint64_t from, uint64_t to, Error *err)
+{
+    Worker *w = &r->win->x->workers[0];
+    AggStates states = {.base = r->state, .stride = r->stride};
+    for (uint64_t at = from; at < to; at += BATCH_ROWS) {
+        uint32_t rows = to - at < BATCH_ROWS ? (uint32_t)(to - at) : BATCH_ROWS, n = rows;
+        uint16_t *sel = NULL;
+        Vector args[2];
+        if (rows > 1) TRY(exec_check_cancel(r->win->x, err));
+        for (uint32_t k = 0; k < r->spec.nargs; k++) {
+            TRY(rows_slice(r->win->rows, r->args[k], at, rows, worker_arena(w), &args[k], err));
+        }
+        if (r->filter != NULL) {
+            sel = arena_alloc_raw(worker_arena(w), rows * sizeof *sel, err);
+            TRY_PTR(sel);
+            n = 0;
+            for (uint32_t i = 0; i < rows; i++) {
+                sel[n] = (uint16_t)i;
+                n += !is_null(r->filter, at + i) && ((const uint8_t *)r->filter->data)[at + i];
+            }
+        }
+        if (n > 0) TRY(agg_update(&r->spec, w, &states, args, sel, n, err));
+    }
+    return TCUDB_OK;
+}
+
+/* The results of the rows in the slots. */
+static tcudb_status flush(Running *r, Error *err)
+{
+    Worker *w = &r->win->x->workers[0];
+    RowsCol *out = r->call->out;
+    Vector v;
+    if (r->n == 0) return TCUDB_OK;
+    TRY(agg_final(&r->spec, w, r->slots, r->stride, r->n, &v, err));
+    assert(v.form == VEC_FLAT && phys_size((Phys)v.phys) == out->size);
+    memcpy((char *)out->data + r->first * out->size, v.data, (size_t)r->n * out->size);
+    for (uint32_t i = 0; i < r->n; i++) {
+        if (vec_is_null(&v, i))
+            TRY(set_null(r->win, out, r->first + i, err));
+        else if (out->phys == PHYS_STR) {
+            Str *text = (Str *)out->data + r->first + i; /* the vector's memory goes with the batch */
+            text->ptr = arena_strndup(&r->win->x->arena, text->ptr, text->len, err);
+            TRY_PTR(text->ptr);
+        }
+    }
+    r->first += r->n;
+    r->n = 0;
+    arena_reset(&w->batch);
+    return TCUDB_OK;
+}
+
+static tcudb_status running_init(Window *win, const Call *call, Running *r, Error *err)
+{
+    const AggCall *agg = &call->call->agg;
+    *r = (Running){.win = win, .call = call};
+    TRY(agg_spec(win->x, agg, &win->in, &r->spec, err));
+    for (uint32_t k = 0; k < agg->nargs; k++) {
+        int32_t at = layout_find(&win->in, agg->args[k]->col);
+        if (at < 0) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a window aggregate's argument is no input column");
+        r->args[k] = (uint32_t)at;
+    }
+    if (agg->filter != NULL) {
+        r->filter = column_of(win, agg->filter);
+        if (r->filter == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a window filter is no input column");
+    }
+    r->stride = (r->spec.size + 15) & ~(size_t)15;
+    r->state = exec_alloc_zero(win->x, r->stride + 16, err);
+    TRY_PTR(r->state);
+    r->slots = exec_alloc_zero(win->x, r->stride * CHUNK + 16, err);
+    TRY_PTR(r->slots);
+    arena_reset(&win->x->workers[0].batch);
+    return TCUDB_OK;
+}
+
+static tcudb_status aggregate(Window *win, const Call *call, Error *err)
+{
+    Running r;
+    Cursor c = {0};
+    Frame fed = {0};
+    TRY(running_init(win, call, &r, err));
+    for (; cursor_next(win, &c); c.row++) {
+        Frame f = frame_of(call, &c);
+        if (f.from != fed.from || f.to < fed.to || c.row == c.part) {
+            memset(r.state, 0, r.stride);
+            fed = (Frame){f.from, f.from};
+        }
+        TRY(feed(&r, fed.to, f.to, err));
+        fed.to = f.to;
+        memcpy(r.slots + r.n * r.stride, r.state, r.stride);
+        if (++r.n == CHUNK) TRY(flush(&r, err));
+    }
+    TRY(flush(&r, err));
+    exec_free(win->x, r.state);
+    exec_free(win->x, r.slots);
+    return TCUDB_OK;
+}
+
+/* ---- driving ---------------------------------------------------------------------------------------------- */
+
+static tcudb_status frame_offset(Window *win, Expr *e, const char *what, int64_t *out, Error *err)
+{
+    Value value;
+    *out = 0;
+    if (e == NULL) return TCUDB_OK;
+    TRY(ev_value(win->x, e, &value, err));
+    if (value.null) return error_set(err, SQLSTATE_NULL_VALUE_NOT_ALLOWED, "frame %s offset must not be null", what);
+    if (value.i64 < 0) {
+        return error_set(err, SQLSTATE_INVALID_PRECEDING_OR_FOLLOWING_SIZE, "frame %s offset must not be negative",
+                         what);
+    }
+    *out = value.i64;
+    return TCUDB_OK;
+}
+
+static tcudb_status run_call(Window *win, const WindowCall *call, RowsCol *out, Error *err)
+{
+    Call c = {.call = call, .out = out};
+    TRY(new_column(win, call->col.type, out, err));
+    TRY(frame_offset(win, call->start_offset, "starting", &c.start_offset, err));
+    TRY(frame_offset(win, call->end_offset, "ending", &c.end_offset, err));
+    for (uint32_t i = 0; i < call->nargs; i++) {
+        c.args[i] = column_of(win, call->args[i]);
+        if (c.args[i] == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a window argument is no input column");
+    }
+    switch (call->func) {
+    case WINDOW_AGG: return aggregate(win, &c, err);
+    case WINDOW_LAG:
+    case WINDOW_LEAD:
+    case WINDOW_FIRST_VALUE:
+    case WINDOW_LAST_VALUE:
+    case WINDOW_NTH_VALUE: return take_values(win, &c, err);
+    default: return number_rows(win, &c, err);
+    }
+}
+
+/* The input's rows, in the order of partition and order. */
+static tcudb_status sort_input(Window *win, PhysNode *node, Error *err)
+{
+    Exec *x = win->x;
+    const Plan *plan = win->plan, *input = plan->inputs[0];
+    uint32_t nkeys = plan->window.npartition + plan->window.norder;
+    if (nkeys == 0) return exec_collect(x, node->inputs[0], &win->rows, err);
+    SortKey *keys = ARENA_ARRAY(&x->arena, SortKey, nkeys, err);
+    TRY_PTR(keys);
+    for (uint32_t i = 0; i < plan->window.npartition; i++) keys[i].expr = plan->window.partition[i];
+    for (uint32_t i = 0; i < plan->window.norder; i++) keys[plan->window.npartition + i] = plan->window.order[i];
+    uint32_t *map = ARENA_ARRAY(&x->arena, uint32_t, input->ncols + 1, err);
+    TRY_PTR(map);
+    for (uint32_t i = 0; i < input->ncols; i++) map[i] = i;
+    Rows *rows;
+    uint32_t *order;
+    Collector *sorted;
+    TRY(exec_sort(x, node, keys, nkeys, UINT64_MAX, &rows, &order, err));
+    TRY(collector_new(x, input->cols, input->ncols, &sorted, err));
+    TRY(rows_push_order(x, node, rows, order, rows->n, map, input->ncols, collector_stage(sorted), err));
+    TRY(collector_rows(sorted, node, &win->rows, err));
+    exec_free(x, order);
+    rows_free(rows);
+    return TCUDB_OK;
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    const Plan *plan = node->plan;
+    Window win = {.x = x, .plan = plan};
+    uint32_t ncols = plan->inputs[0]->ncols, ncalls = plan->window.ncalls;
+    assert(plan->ncols == ncols + ncalls);
+    TRY(layout_of(x, plan->inputs[0], &win.in, err));
+    TRY(sort_input(&win, node, err));
+    TRY(find_runs(&win, err));
+    RowsCol *cols = ARENA_ARRAY(&x->arena, RowsCol, ncols + ncalls, err);
+    TRY_PTR(cols);
+    if (ncols > 0) memcpy(cols, win.rows->cols, ncols * sizeof *cols);
+    for (uint32_t i = 0; i < ncalls; i++) TRY(run_call(&win, &plan->window.calls[i], &cols[ncols + i], err));
+    Rows result = *win.rows;
+    result.ncols = ncols + ncalls;
+    result.cols = cols;
+    TRY(rows_push(x, node, &result, NULL, 0, down, err));
+    for (uint32_t i = 0; i < ncalls; i++) {
+        exec_free(x, cols[ncols + i].data);
+        exec_free(x, cols[ncols + i].valid);
+    }
+    exec_free(x, win.parts);
+    exec_free(x, win.peers);
+    rows_free(win.rows);
+    return TCUDB_OK;
+}
+
+const Op op_window = {.name = "Window", .engine = "cpu", .run = run};
