@@ -1,10 +1,16 @@
 /*
  * codec_gpu.c: checks and measures the GPU decoders of list blocks.
  *
- *   codec_gpu check [FILE.docs...]   every kind of block in every mode against the CPU; damage
- *   codec_gpu bench [=LABEL] [FILE.docs...]   2^28 values a run, each mode beside the mix: a plain kernel that reads
- * and writes the same bytes, measured in the same run; every output is compared codec_gpu sweep                  the
- * source text's figures 3.19 to 3.22 as CSV codec_gpu sanitize               a short check for compute-sanitizer
+ *   codec_gpu check [FILE.docs...]    every kind of block in every mode against the CPU; damage
+ *   codec_gpu intact                  the same without damage: for racecheck, since damaged exceptions may name a
+ *                                     position twice, and then two lanes write it
+ *   codec_gpu sanitize                a short check for memcheck
+ *   codec_gpu bench [=LABEL] [FILE.docs...]
+ *                                     2^28 values a run, each mode beside the mix: a plain kernel that reads and
+ *                                     writes the same bytes, in the same run; every output is compared
+ *   codec_gpu sweep                   the source text's figures 3.19 to 3.22 as CSV
+ *   codec_gpu ops DOCS [FREQS]        AND, OR, NOT, top-k against the CPU's answers
+ *
  * Without a GPU it says why and exits with 77 (skipped).
  */
 #include "codec_gpu.h"
@@ -188,10 +194,12 @@ static tcudb_status bench_pool(Bench *b, const Pool1 *p, const char *label, Erro
         if (!column[c].burst) TRY(verify(b, p, d.mode, mode_name[d.mode], err));
         TRY(median_ms(b, run_decode, &d, &ms, err));
         double rate = values_a_second((uint64_t)BLOCKS * CODEC_BLOCK, ms);
-        double predicted = list_cost_gpu(
-            list_cost_h200(), b->big.in_class[LIST_CLASS_PFOR] + b->big.in_class[LIST_CLASS_PFOR_WIDE] > 0, d.mode,
-            (uint64_t)BLOCKS * CODEC_BLOCK, p->bunches == 0 ? 32 : (double)p->stored / (double)p->bunches,
-            (double)b->area_bytes * 8 / ((double)BLOCKS * CODEC_BLOCK));
+        ListShape shape = {.pfor = b->big.in_class[LIST_CLASS_PFOR] + b->big.in_class[LIST_CLASS_PFOR_WIDE] > 0,
+                           .n = (uint64_t)BLOCKS * CODEC_BLOCK,
+                           .bunch = p->bunches == 0 ? 32 : (double)p->stored / (double)p->bunches,
+                           .bits = (double)b->area_bytes * 8 / ((double)BLOCKS * CODEC_BLOCK),
+                           .exceptions = (double)p->exceptions / (double)p->stored};
+        double predicted = list_cost_gpu(list_cost_h200(), &shape, d.mode);
         if (d.mode == LIST_SUM || d.mode == LIST_COUNT)
             printf(" %s %5.0f", column[c].name, rate);
         else
@@ -330,7 +338,7 @@ static tcudb_status check_damage(Bench *b, uint32_t rounds, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status check(Bench *b, int files, char **file, bool brief, Error *err)
+static tcudb_status check(Bench *b, int files, char **file, bool brief, bool damage, Error *err)
 {
     Pool1 p;
     pool_begin(&p, 1u << 28);
@@ -344,7 +352,7 @@ static tcudb_status check(Bench *b, int files, char **file, bool brief, Error *e
             TRY(check_pool(b, &p, file[i], err));
             pool_end(&p);
         }
-    return check_damage(b, brief ? 2 : 20, err);
+    return damage ? check_damage(b, brief ? 2 : 20, err) : TCUDB_OK;
 }
 
 static tcudb_status prepare(Bench *b, Error *err)
@@ -392,7 +400,7 @@ int main(int argc, char **argv)
     else if (status == TCUDB_OK && strcmp(what, "ops") == 0 && files > 0)
         status = ops_bench(b.dev, argv[2], files > 1 ? argv[3] : NULL, &b.failures, &err);
     else if (status == TCUDB_OK)
-        status = check(&b, files, argv + 2, strcmp(what, "sanitize") == 0, &err);
+        status = check(&b, files, argv + 2, strcmp(what, "sanitize") == 0, strcmp(what, "intact") != 0, &err);
     if (status != TCUDB_OK) printf("error: %s %s\n", err.sqlstate, err.message);
     printf("%u wrong\n", b.failures);
     device_close(b.dev);

@@ -13,7 +13,7 @@ typedef struct Pool1 {
     Buf sums, counts; /* a word a block */
     uint32_t limit;   /* of counts */
     uint32_t base;    /* of the next block */
-    uint64_t bunches, stored;
+    uint64_t bunches, stored, exceptions;
     double bits; /* a value, entries included */
 } Pool1;
 

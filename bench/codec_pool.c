@@ -78,6 +78,7 @@ tcudb_status pool_pfor(Pool1 *p, uint32_t blocks, uint32_t width, double excepti
             widest = list_bits(gaps[i]) > widest ? list_bits(gaps[i]) : widest;
         }
         uint32_t exc_width = count > 0 ? widest - width : 0, words = pfor_words(CODEC_BLOCK, width, count, exc_width);
+        p->exceptions += count;
         put_head(block, exc_width, LIST_PFOR, width, count, words);
         pfor_pack(gaps, CODEC_BLOCK, width, count, exc_width, block + LIST_HEAD);
         TRY(pool_add(p, block, LIST_HEAD + 4 * (size_t)words, gaps, CODEC_BLOCK, err));

@@ -186,24 +186,41 @@ TARGET ListFault vse_decode_avx512(const ListHead *h, const uint8_t *in, size_t 
     return LIST_OK;
 }
 
-TARGET uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step)
+/* One step of sixteen: x gets the sums over its lanes, plus the carry and the steps. */
+TARGET static inline __m512i prefix16(__m512i x, __m512i steps, __m512i carry)
 {
-    const __m512i zero = _mm512_setzero_si512(), last = _mm512_set1_epi32(15);
+    const __m512i zero = _mm512_setzero_si512();
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
+    x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
+    return _mm512_add_epi32(_mm512_add_epi32(x, steps), carry);
+}
+
+TARGET uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step, bool *falls)
+{
+    const __m512i last = _mm512_set1_epi32(15);
     const __m512i steps = _mm512_mullo_epi32(_mm512_set1_epi32((int)step),
                                              _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16));
-    __m512i carry = _mm512_set1_epi32((int)base);
-    for (uint32_t i = 0; i < n; i += 16) {
-        __mmask16 k = n - i >= 16 ? 0xffff : (__mmask16)((1u << (n - i)) - 1);
-        __m512i x = _mm512_maskz_loadu_epi32(k, v + i);
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 15));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 14));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 12));
-        x = _mm512_add_epi32(x, _mm512_alignr_epi32(x, zero, 8));
-        x = _mm512_add_epi32(_mm512_add_epi32(x, steps), carry);
-        _mm512_mask_storeu_epi32(v + i, k, x);
+    __m512i carry = _mm512_set1_epi32((int)base), before = carry;
+    uint32_t i = 0, bad = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512i x = prefix16(_mm512_loadu_si512(v + i), steps, carry);
+        _mm512_storeu_si512(v + i, x);
+        /* the base of a first block, -1, is no value */
+        bad |= _mm512_cmple_epu32_mask(x, _mm512_alignr_epi32(x, before, 15)) &
+               (i == 0 && base == UINT32_MAX ? 0xfffeu : 0xffffu);
+        before = x;
         carry = _mm512_permutexvar_epi32(last, x);
     }
-    return n == 0 ? base : v[n - 1];
+    uint32_t at = i == 0 ? base : v[i - 1];
+    for (; i < n; i++) {
+        uint32_t next = at + v[i] + step;
+        bad |= next <= at && (i > 0 || base != UINT32_MAX);
+        v[i] = at = next;
+    }
+    *falls = bad != 0;
+    return at;
 }
 #else
 ListFault pfor_decode_avx512(const ListHead *h, const uint8_t *in, size_t size, size_t readable, uint32_t *out)
@@ -214,8 +231,8 @@ ListFault vse_decode_avx512(const ListHead *h, const uint8_t *in, size_t size, s
 {
     return vse_decode_scalar(h, in, size, readable, out);
 }
-uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step)
+uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step, bool *falls)
 {
-    return list_prefix32(LIST_SCALAR, v, n, base, step);
+    return list_ascend32(LIST_SCALAR, v, n, base, step, falls);
 }
 #endif

@@ -175,9 +175,20 @@ ListFault list_decode64(ListIsa isa, const uint8_t *in, size_t size, size_t read
     return LIST_OK;
 }
 
+uint32_t list_ascend32(ListIsa isa, uint32_t *v, uint32_t n, uint32_t base, uint32_t step, bool *falls)
+{
+    uint32_t bad = base != UINT32_MAX && n > 0 && v[0] + step > UINT32_MAX - base;
+    if (isa == LIST_AVX512) return list_prefix32_avx512(v, n, base, step, falls);
+    uint32_t last = list_prefix32(isa, v, n, base, step);
+    for (uint32_t i = 1; i < n; i++) bad |= v[i] <= v[i - 1];
+    *falls = bad != 0;
+    return last;
+}
+
 uint32_t list_prefix32(ListIsa isa, uint32_t *v, uint32_t n, uint32_t base, uint32_t step)
 {
-    if (isa == LIST_AVX512) return list_prefix32_avx512(v, n, base, step);
+    bool falls = false;
+    if (isa == LIST_AVX512) return list_prefix32_avx512(v, n, base, step, &falls);
     if (isa == LIST_AVX2) return list_prefix32_avx2(v, n, base, step);
     for (uint32_t i = 0; i < n; i++) v[i] = base += v[i] + step;
     return base;

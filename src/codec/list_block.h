@@ -82,6 +82,8 @@ const char *list_scheme_name(uint32_t scheme);
 
 /* In place: v[i] = base + sum of (v[j] + step) for j <= i, wrapping. The last value is returned. */
 uint32_t list_prefix32(ListIsa isa, uint32_t *v, uint32_t n, uint32_t base, uint32_t step);
+/* The same; *falls tells whether some value is not above the one before it (base 2^32 - 1: the first has none). */
+uint32_t list_ascend32(ListIsa isa, uint32_t *v, uint32_t n, uint32_t base, uint32_t step, bool *falls);
 uint64_t list_prefix64(uint64_t *v, uint32_t n, uint64_t base, uint64_t step);
 
 static inline uint32_t list_load32(const uint8_t *p)

@@ -1,35 +1,45 @@
 /*
- * list_cost.h: what a decode costs, in the K-model's terms.
+ * list_cost.h: what a decode costs, in the K-model's terms: a documented function that predicts kernel time.
  *
- * The K-model has k scalar processors in each SIMD processor, and splits a kernel's cost into T(), the instructions
- * issued on the SIMD processors, and G(), the transfers to and from external memory. Here:
+ * The K-model has S SIMD processors of k scalar processors each, and splits a kernel's cost into T(), the instructions
+ * that the SIMD processors issue, and G(), the transfers from and to external memory. For L values in blocks of 1024,
+ * bunches of mean length n, and b payload bits a value (signatures and exceptions included):
  *
- *   G = (n * b / 8 + blocks * 16 + written) / bandwidth        b: payload bits a value, signatures included
- *   T = (n * per_value + bunches * per_bunch + blocks * per_block) / (SMs * IPC * 32 * clock)
- *   time = launch + max(T, G), since loads, stores and arithmetic overlap across warps
+ *     T = blocks * (block + bunch * 1024 / n + exception * exceptions) / (S * rate)
+ *     G = (L * b / 8 + 16 * blocks) / read + written / write
+ *     time = launch + (T^8 + G^8)^(1/8)
  *
- * per_value, per_bunch and per_block are instructions counted for each codec and mode; the rest describes the GPU.
- * bandwidth falls as reads and writes mix: G uses the measured rates of reading alone and of writing alone.
+ * block, bunch and exception are instructions of one warp (k = 32 lanes), counted by the profiler on an H200; rate is
+ * what one multiprocessor issues of such code; read and write are the slopes of the plain mix kernel's time over its
+ * bytes read and written. T and G overlap, imperfectly where they are alike: hence the fourth powers instead of the
+ * maximum.
  */
 #ifndef CODEC_LIST_COST_H
 #define CODEC_LIST_COST_H
 
 #include "codec/list_gpu.h"
 
+typedef struct ListShape {
+    bool pfor;         /* PForDelta; else VSEncoding */
+    uint64_t n;        /* values: L */
+    double bunch;      /* VSEncoding: mean values a bunch: n */
+    double bits;       /* payload bits a value: b */
+    double exceptions; /* PForDelta: share of the values */
+} ListShape;
+
 typedef struct ListCostGpu {
     double launch;      /* seconds of an empty decode */
-    double read, write; /* bytes a second, each alone, in a mix */
-    double issue;       /* thread instructions a second, whole GPU, at the IPC reached */
+    double read, write; /* bytes a second */
+    double issue;       /* warp instructions a second, the whole GPU: S * rate */
 } ListCostGpu;
 
 /* Measured on an H200. */
 const ListCostGpu *list_cost_h200(void);
-/* Seconds for n values. pfor: PForDelta, else VSEncoding with bunches of `bunch` values; bits: payload bits a value. */
-double list_cost_gpu(const ListCostGpu *gpu, bool pfor, ListMode mode, uint64_t n, double bunch, double bits);
-/* T() and G() alone. */
-double list_cost_t(const ListCostGpu *gpu, bool pfor, ListMode mode, uint64_t n, double bunch, double bits);
-double list_cost_g(const ListCostGpu *gpu, ListMode mode, uint64_t n, double bits);
-/* Seconds on one CPU core with AVX-512. */
-double list_cost_cpu(bool pfor, bool ascend, uint64_t n, double bunch);
+/* Seconds; and T() and G() alone. */
+double list_cost_gpu(const ListCostGpu *gpu, const ListShape *shape, ListMode mode);
+double list_cost_t(const ListCostGpu *gpu, const ListShape *shape, ListMode mode);
+double list_cost_g(const ListCostGpu *gpu, const ListShape *shape, ListMode mode);
+/* Seconds on one CPU core with AVX-512; ascend: prefix sums and checks included. */
+double list_cost_cpu(const ListShape *shape, bool ascend);
 
 #endif

@@ -34,7 +34,7 @@ ListFault pfor_decode_scalar(const ListHead *h, const uint8_t *in, size_t size, 
 ListFault pfor_decode_avx2(const ListHead *h, const uint8_t *in, size_t size, size_t readable, uint32_t *out);
 ListFault pfor_decode_avx512(const ListHead *h, const uint8_t *in, size_t size, size_t readable, uint32_t *out);
 uint32_t list_prefix32_avx2(uint32_t *v, uint32_t n, uint32_t base, uint32_t step);
-uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step);
+uint32_t list_prefix32_avx512(uint32_t *v, uint32_t n, uint32_t base, uint32_t step, bool *falls);
 
 /* The best slot width: least bits for slots and exceptions; *count and *exc_width describe the rest. */
 uint32_t pfor_choose(const uint32_t *values, uint32_t n, uint32_t *count, uint32_t *exc_width);

@@ -58,14 +58,41 @@ static tcudb_status stored_values(const ListWriter *w, const void *values, uint6
     return TCUDB_OK;
 }
 
+/* Codes a block of a narrow set into out: gaps and order without a branch a value. */
+static size_t code_narrow(const ListWriter *w, const uint32_t *v, uint64_t from, uint32_t n, uint8_t *out,
+                          uint64_t *last, uint32_t *disorder)
+{
+    uint32_t gaps[CODEC_BLOCK], bad = 0, largest = 0;
+    if (!(w->flags & LIST_ASCENDING)) {
+        for (uint32_t i = 0; i < n; i++) largest = v[from + i] > largest ? v[from + i] : largest;
+        *last = largest;
+        return list_encode32(v + from, n, w->schemes, out);
+    }
+    const uint32_t *at = v + from;
+    gaps[0] = from == 0 ? at[0] : at[0] - at[-1] - 1;
+    bad = from > 0 && at[0] <= at[-1];
+    for (uint32_t i = 1; i < n; i++) {
+        gaps[i] = at[i] - at[i - 1] - 1;
+        bad |= at[i] <= at[i - 1];
+    }
+    *disorder = bad;
+    *last = at[n - 1];
+    return bad ? 0 : list_encode32(gaps, n, w->schemes, out);
+}
+
 static tcudb_status add_block(ListWriter *w, const void *values, uint64_t from, uint32_t n, Error *err)
 {
     uint64_t stored[CODEC_BLOCK], last = 0;
-    TRY(stored_values(w, values, from, n, stored, &last, err));
+    uint32_t disorder = 0;
+    size_t size = 0;
     TRY(buf_reserve(&w->area, list_bound64(n), err));
     uint8_t *at = (uint8_t *)w->area.data + w->area.len;
-    size_t size = list_encode64(stored, n, w->schemes, at);
-    assert(size <= list_bound64(n) && size % 4 == 0);
+    if (!(w->flags & LIST_WIDE)) size = code_narrow(w, values, from, n, at, &last, &disorder);
+    if (size == 0) { /* wide; or out of order, which this says where */
+        TRY(stored_values(w, values, from, n, stored, &last, err));
+        size = list_encode64(stored, n, w->schemes, at);
+    }
+    assert(size <= list_bound64(n) && size % 4 == 0 && disorder == 0);
     w->area.len += size;
     uint64_t end = w->area.len;
     uint32_t sum = list_crc32c(0, at, size);
