@@ -41,6 +41,12 @@ fuzz: deps-test ## the fuzz targets, SECONDS each (default 60)
 crash: deps-test all ## 2,000 times kill -9 at a random moment, and look what is left
 	@$(BUILD)/test/crash 2000 $(or $(SEED),1)
 
+gpu-test: all ## the GPU's list decoders and operations against the CPU's; exit status 77 without a GPU
+	@bench/gpu test $(BUILD)
+
+gpu-bench: all ## the same measured beside the memory's limit; figures into doc/gpu-lists.svg
+	@bench/gpu bench $(BUILD)
+
 format: ## clang-format every source in place
 	@git ls-files '*.c' '*.h' | xargs clang-format-14 -i
 
