@@ -216,7 +216,8 @@ tcudb_status num_add(Num a, Num b, Num *out, Error *err)
     int128 x, y;
     if (!num_rescale(a.value, a.scale, scale, &x) || !num_rescale(b.value, b.scale, scale, &y))
         return num_overflow(err);
-    return make_finite(x + y, scale, out, err); /* two numbers below 10^38 cannot wrap 2^127 */
+    if (__builtin_add_overflow(x, y, &x)) return num_overflow(err);
+    return make_finite(x, scale, out, err);
 }
 
 static Num negate(Num a)

@@ -384,8 +384,7 @@ tcudb_status num_exp(Num a, Num *out, Error *err)
     if (a.kind == NUM_NINF) *out = NUM_INT(0);
     if (a.kind != NUM_FINITE) return TCUDB_OK;
     double v = num_to_float8(a) * 0.434294481903252;
-    if (v > 1000) return num_overflow(err);
-    if (v < -1000) v = -1000;
+    if (v > 1000 || v < -1000) return num_overflow(err); /* below, the zeros behind the point are too many */
     int scale = at_least(at_least(16 - (int)v, a.scale), 0);
     Big e = big_exp(big_from_num(a));
     return big_num(&e, scale, out, err);
