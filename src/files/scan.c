@@ -192,10 +192,12 @@ static inline void put_portable(uint64_t ends, uint32_t at, uint32_t *out)
     put_bits(ends, at, out);
 }
 
+#define ISA_TARGET
 #define ISA(name) name##_portable
 #define Word      PortableWord
 #include "files/scan_isa.h"
 #undef ISA
+#undef ISA_TARGET
 #undef Word
 
 /* ---- x86-64 ------------------------------------------------------------------------------- */
@@ -203,18 +205,17 @@ static inline void put_portable(uint64_t ends, uint32_t at, uint32_t *out)
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt")
+#define ISA_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
 typedef struct Avx2Word {
     __m256i low, high;
 } Avx2Word;
 
-static inline Avx2Word load_avx2(const char *p)
+static inline ISA_TARGET Avx2Word load_avx2(const char *p)
 {
     return (Avx2Word){_mm256_loadu_si256((const __m256i *)p), _mm256_loadu_si256((const __m256i *)(p + 32))};
 }
 
-static inline uint64_t eq_avx2(Avx2Word w, char c)
+static inline ISA_TARGET uint64_t eq_avx2(Avx2Word w, char c)
 {
     const __m256i pattern = _mm256_set1_epi8(c);
     uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(w.low, pattern));
@@ -223,7 +224,7 @@ static inline uint64_t eq_avx2(Avx2Word w, char c)
 }
 
 /* Writes eight at a time, whether or not they are needed: cheaper than a branch a bit. */
-static inline void put_avx2(uint64_t ends, uint32_t at, uint32_t *out)
+static inline ISA_TARGET void put_avx2(uint64_t ends, uint32_t at, uint32_t *out)
 {
     uint32_t n = popcount64(ends);
     for (uint32_t done = 0; done < n; done += 8, out += 8)
@@ -237,22 +238,21 @@ static inline void put_avx2(uint64_t ends, uint32_t at, uint32_t *out)
 #define Word      Avx2Word
 #include "files/scan_isa.h"
 #undef ISA
+#undef ISA_TARGET
 #undef Word
-#pragma GCC pop_options
 
-#pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")
-static inline __m512i load_avx512(const char *p)
+#define ISA_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")))
+static inline ISA_TARGET __m512i load_avx512(const char *p)
 {
     return _mm512_loadu_si512(p);
 }
 
-static inline uint64_t eq_avx512(__m512i w, char c)
+static inline ISA_TARGET uint64_t eq_avx512(__m512i w, char c)
 {
     return _mm512_cmpeq_epi8_mask(w, _mm512_set1_epi8(c));
 }
 
-static inline void put_avx512(uint64_t ends, uint32_t at, uint32_t *out)
+static inline ISA_TARGET void put_avx512(uint64_t ends, uint32_t at, uint32_t *out)
 {
     const __m512i iota =
         _mm512_set_epi8(63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40,
@@ -273,8 +273,8 @@ static inline void put_avx512(uint64_t ends, uint32_t at, uint32_t *out)
 #define Word      __m512i
 #include "files/scan_isa.h"
 #undef ISA
+#undef ISA_TARGET
 #undef Word
-#pragma GCC pop_options
 #endif
 
 /* ---- choice ------------------------------------------------------------------------------- */

@@ -1,12 +1,13 @@
 /*
  * scan_isa.h: the scanner's loop; included by scan.c once per instruction set. The includer defines
- * ISA(name), Word (64 bytes in registers), ISA(load), ISA(eq) and ISA(put) before.
+ * ISA(name), ISA_TARGET (an attribute), Word (64 bytes in registers), ISA(load), ISA(eq) and ISA(put) before.
  */
 
 /* Splits one word of 64 bytes. Returns the mask of field and record ends, *newlines those of records. */
-static inline __attribute__((always_inline)) uint64_t ISA(split)(const Dialect *d, ScanState *st, const char *p,
-                                                                 uint64_t live, const ScanMode mode, uint64_t *newlines,
-                                                                 WordMarks *marks)
+static inline ISA_TARGET __attribute__((always_inline)) uint64_t ISA(split)(const Dialect *d, ScanState *st,
+                                                                            const char *p, uint64_t live,
+                                                                            const ScanMode mode, uint64_t *newlines,
+                                                                            WordMarks *marks)
 {
     const Word w = ISA(load)(p);
     uint64_t newline = ISA(eq)(w, dialect_newline(d)) & live;
@@ -57,9 +58,10 @@ static inline __attribute__((always_inline)) uint64_t ISA(split)(const Dialect *
     return ends;
 }
 
-static inline __attribute__((always_inline)) void ISA(cut_loop)(const Dialect *d, ScanState *st, const char *text,
-                                                                size_t at, size_t end, uint64_t max_rows, ScanCut *cut,
-                                                                const ScanMode mode)
+static inline ISA_TARGET __attribute__((always_inline)) void ISA(cut_loop)(const Dialect *d, ScanState *st,
+                                                                           const char *text, size_t at, size_t end,
+                                                                           uint64_t max_rows, ScanCut *cut,
+                                                                           const ScanMode mode)
 {
     WordMarks marks;
     for (; at < end; at += 64) {
@@ -86,9 +88,10 @@ static inline __attribute__((always_inline)) void ISA(cut_loop)(const Dialect *d
     }
 }
 
-static inline __attribute__((always_inline)) size_t ISA(token_loop)(const Dialect *d, ScanState *st, const char *text,
-                                                                    size_t at, size_t end, uint32_t max_rows, Tokens *t,
-                                                                    const ScanMode mode)
+static inline ISA_TARGET __attribute__((always_inline)) size_t ISA(token_loop)(const Dialect *d, ScanState *st,
+                                                                               const char *text, size_t at, size_t end,
+                                                                               uint32_t max_rows, Tokens *t,
+                                                                               const ScanMode mode)
 {
     WordMarks marks;
     uint32_t nfields = t->nfields, nrows = t->nrows;
@@ -113,8 +116,8 @@ static inline __attribute__((always_inline)) size_t ISA(token_loop)(const Dialec
     return at < end ? at : end;
 }
 
-static void ISA(cut)(const Dialect *d, ScanState *st, const char *text, size_t at, size_t end, uint64_t max_rows,
-                     ScanCut *cut)
+static ISA_TARGET void ISA(cut)(const Dialect *d, ScanState *st, const char *text, size_t at, size_t end,
+                                uint64_t max_rows, ScanCut *cut)
 {
     switch (d->mode) {
     case SCAN_TEXT: ISA(cut_loop)(d, st, text, at, end, max_rows, cut, SCAN_TEXT); break;
@@ -123,8 +126,8 @@ static void ISA(cut)(const Dialect *d, ScanState *st, const char *text, size_t a
     }
 }
 
-static size_t ISA(tokens)(const Dialect *d, ScanState *st, const char *text, size_t at, size_t end, uint32_t max_rows,
-                          Tokens *t)
+static ISA_TARGET size_t ISA(tokens)(const Dialect *d, ScanState *st, const char *text, size_t at, size_t end,
+                                     uint32_t max_rows, Tokens *t)
 {
     switch (d->mode) {
     case SCAN_TEXT: return ISA(token_loop)(d, st, text, at, end, max_rows, t, SCAN_TEXT);
