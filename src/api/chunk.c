@@ -110,6 +110,26 @@ static size_t copy_out(const char *text, size_t len, char *buffer, size_t size)
     return len;
 }
 
+/* Whole numbers are most of what is printed: without a buffer of their own. */
+static bool format_integer(const tcudb_column *column, uint64_t row, char *buffer, size_t size, size_t *len)
+{
+    int64_t value = 0;
+    switch (column->info->type) {
+    case TCUDB_TYPE_INT2: value = ((const int16_t *)column->values)[row]; break;
+    case TCUDB_TYPE_INT4: value = ((const int32_t *)column->values)[row]; break;
+    case TCUDB_TYPE_INT8: value = ((const int64_t *)column->values)[row]; break;
+    default: return false;
+    }
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do digits[--at] = (char)('0' + rest % 10);
+    while ((rest /= 10) > 0);
+    if (value < 0) digits[--at] = '-';
+    *len = copy_out(digits + at, sizeof digits - at, buffer, size);
+    return true;
+}
+
 size_t tcudb_format(const tcudb_chunk *chunk, uint32_t column, uint64_t row, char *buffer, size_t size)
 {
     if (chunk == NULL || column >= chunk->ncolumns || row >= chunk->rows || (buffer == NULL && size > 0))
@@ -120,10 +140,11 @@ size_t tcudb_format(const tcudb_chunk *chunk, uint32_t column, uint64_t row, cha
         const tcudb_text *text = (const tcudb_text *)col->values + row;
         return copy_out(text->ptr, text->len, buffer, size);
     }
+    size_t n = SIZE_MAX;
+    if (format_integer(col, row, buffer, size, &n)) return n;
     Buf buf;
     buf_init(&buf, NULL);
     Value value = column_value(col, row);
-    size_t n = SIZE_MAX;
     if (value_print(&value, &buf, NULL) == TCUDB_OK) n = copy_out(buf.data, buf.len, buffer, size);
     buf_free(&buf);
     return n;

@@ -234,8 +234,29 @@ static void schema_column(void *ctx, char **cells)
 typedef struct Schema {
     Shell *shell;
     const char *pattern;
+    bool rows; /* .dump: INSERT statements too */
     unsigned found;
 } Schema;
+
+/* The rows of a table through the mode `insert`. */
+static void dump_rows(Shell *shell, const char *table)
+{
+    Look look = shell->look;
+    bool timing = shell->timing;
+    Text name = {0};
+    Text sql = {0};
+    add_name(&name, table);
+    text_printf(&sql, "SELECT * FROM %s", text_cstr(&name));
+    shell->look.mode = MODE_INSERT;
+    shell->timing = false;
+    var_set(shell, "INSERT_TABLE", text_cstr(&name));
+    if (!shell_run(shell, text_cstr(&sql))) shell->failed = true;
+    var_unset(shell, "INSERT_TABLE");
+    shell->look = look;
+    shell->timing = timing;
+    text_free(&name);
+    text_free(&sql);
+}
 
 static void schema_row(void *ctx, char **cells)
 {
@@ -257,17 +278,28 @@ static void schema_row(void *ctx, char **cells)
     }
     fputs(text_cstr(&columns.schema), schema->shell->out.file);
     text_free(&columns.schema);
+    if (schema->rows && !view) dump_rows(schema->shell, cells[0]);
 }
 
-void cmd_schema(Shell *shell, const Args *args)
+static void show_schema(Shell *shell, const Args *args, bool rows)
 {
-    Schema schema = {.shell = shell, .pattern = pattern_of(args)};
+    Schema schema = {.shell = shell, .pattern = pattern_of(args), .rows = rows};
     tcudb_result *result = shell_list(shell, TCUDB_TABLES, NULL);
     if (result == NULL) return;
     each_row(result, schema_row, &schema);
     tcudb_result_free(result);
     if (schema.found == 0 && schema.pattern != NULL)
         shell_complain(shell, "Did not find any relation named \"%s\".", schema.pattern);
+}
+
+void cmd_schema(Shell *shell, const Args *args)
+{
+    show_schema(shell, args, false);
+}
+
+void cmd_dump(Shell *shell, const Args *args)
+{
+    show_schema(shell, args, true);
 }
 
 /* ---- the other listings -------------------------------------------------------------------- */

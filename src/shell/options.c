@@ -186,6 +186,12 @@ static bool read_threads(const char *text, uint32_t *out)
     return true;
 }
 
+static void set_separator(Look *look, const char *text)
+{
+    assert(text != NULL);
+    snprintf(look->separator, sizeof look->separator, "%s", strcmp(text, "\\t") == 0 ? "\t" : text);
+}
+
 static bool apply(Shell *shell, Options *options, const Info *info, const char *value)
 {
     Look *look = &shell->look;
@@ -204,9 +210,7 @@ static bool apply(Shell *shell, Options *options, const Info *info, const char *
     case OPT_TUPLES: look->tuples_only = true; break;
     case OPT_EXPANDED: look->expanded = SWITCH_ON; break;
     case OPT_UNALIGNED: look->mode = MODE_UNALIGNED; break;
-    case OPT_SEPARATOR:
-        snprintf(look->separator, sizeof look->separator, "%s", strcmp(value, "\\t") == 0 ? "\t" : value);
-        break;
+    case OPT_SEPARATOR: set_separator(look, value); break;
     case OPT_NULL: snprintf(look->null, sizeof look->null, "%s", value); break;
     case OPT_ECHO: shell->echo = SWITCH_ON; break;
     case OPT_TIMING: shell->timing = true; break;

@@ -114,6 +114,8 @@ def cases():
         "(3 rows)\n\n"), "", 0
     yield "schema", ["-q"], "create table \"T x\" (a int not null, b text);\ncreate view v as select a from \"T x\";\n.schema\n", \
         ["CREATE TABLE \"T x\" (\n    a integer NOT NULL,\n    b text\n);\n", "CREATE VIEW v AS "], "", 0
+    yield "dump", ["-q"], "create table t (a int not null, b text);\ninsert into t values (1, 'it''s'), (2, null);\n.dump\n", \
+        "CREATE TABLE t (\n    a integer NOT NULL,\n    b text\n);\nINSERT INTO t VALUES (1, 'it''s');\nINSERT INTO t VALUES (2, NULL);\n", "", 0
     yield "tables", ["-qt"], "create table t (a int); insert into t values (1);\n\\dt\n", ["t | table | 1 | 1"], "", 0
     yield "nothing to describe", ["-q", "-c", "\\dt"], "", "", "Did not find any relations.\n", 0
     yield "describe what is not there", ["-q", "-c", "\\d nix"], "", "", "Did not find any relation named \"nix\".\n", 3

@@ -71,6 +71,8 @@ static void formatting_reports_the_whole_length(void **state)
     assert_string_equal(small, "abc");
     assert_int_equal(tcudb_format(chunk, 1, 0, NULL, 0), 6);
     assert_int_equal(tcudb_format(chunk, 2, 0, small, sizeof small), SIZE_MAX);
+    assert_answer(conn_of(state), "select 0, -7, (-9223372036854775807 - 1)::int8, 9223372036854775807, (-32768)::int2",
+                  "0|-7|-9223372036854775808|9223372036854775807|-32768");
     assert_int_equal(tcudb_format(chunk, 0, 1, small, sizeof small), SIZE_MAX);
     tcudb_result_free(result);
 }
