@@ -234,6 +234,7 @@ static void schema_column(void *ctx, char **cells)
 typedef struct Schema {
     Shell *shell;
     const char *pattern;
+    const char *kind;
     bool rows; /* .dump: INSERT statements too */
     unsigned found;
 } Schema;
@@ -262,7 +263,7 @@ static void schema_row(void *ctx, char **cells)
 {
     Schema *schema = ctx;
     Columns columns = {.n = 0};
-    if (!matches(schema->pattern, cells[0])) return;
+    if (!matches(schema->pattern, cells[0]) || strcmp(schema->kind, cells[1]) != 0) return;
     schema->found++;
     bool view = strcmp(cells[1], "view") == 0;
     text_printf(&columns.schema, "CREATE %s ", view ? "VIEW" : "TABLE");
@@ -286,6 +287,9 @@ static void show_schema(Shell *shell, const Args *args, bool rows)
     Schema schema = {.shell = shell, .pattern = pattern_of(args), .rows = rows};
     tcudb_result *result = shell_list(shell, TCUDB_TABLES, NULL);
     if (result == NULL) return;
+    schema.kind = "table"; /* before the views that use them */
+    each_row(result, schema_row, &schema);
+    schema.kind = "view";
     each_row(result, schema_row, &schema);
     tcudb_result_free(result);
     if (schema.found == 0 && schema.pattern != NULL)

@@ -82,8 +82,9 @@ void shell_error(Shell *shell, const tcudb_error *err, const char *sql)
         fprintf(stderr, "ERROR:  %s\n", err->message);
     if (err->position > 0 && sql != NULL) print_line(sql, err->position);
     if (err->detail[0] != '\0') fprintf(stderr, "DETAIL:  %s\n", err->detail);
-    const char *hint = err->hint[0] != '\0' || sql == NULL ? err->hint : shell_mistake(sql, err);
-    if (hint != NULL && hint[0] != '\0') fprintf(stderr, "HINT:  %s\n", hint);
+    const char *own = sql == NULL ? NULL : shell_mistake(sql, err); /* knows more than "add type casts" */
+    const char *hint = own != NULL ? own : err->hint;
+    if (hint[0] != '\0') fprintf(stderr, "HINT:  %s\n", hint);
     if (err != &shell->error) shell->error = *err;
 }
 
