@@ -299,8 +299,10 @@ static tcudb_status keep_value(const AggSpec *spec, Worker *w, char *state, cons
 
 Value agg_state_value(const AggSpec *spec, const char *state)
 {
-    Vector v = {.type = spec->arg, .phys = spec->phys, .form = VEC_CONST};
-    v.data = (void *)(uintptr_t)(state + sizeof(uint64_t));
+    alignas(16) char copy[32]; /* states are 8-byte aligned, int128 wants 16 */
+    assert(phys_size((Phys)spec->phys) <= sizeof copy);
+    memcpy(copy, state + sizeof(uint64_t), phys_size((Phys)spec->phys));
+    Vector v = {.type = spec->arg, .phys = spec->phys, .form = VEC_CONST, .data = copy};
     return vec_value(&v, 0);
 }
 

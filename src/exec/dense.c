@@ -145,6 +145,32 @@ tcudb_status dense_new(Exec *x, PhysNode *node, const Layout *in, AggSpec *aggs,
     } while (0)
 
 /* entry = entry * width + key; the last value of the width stands for NULL. */
+static tcudb_status add_const_key(const DenseKey *key, Worker *w, const Vector *v, uint32_t n, uint32_t *entry,
+                                  Error *err)
+{
+    Vector flat;
+    TRY(vec_flatten(worker_arena(w), v, NULL, 1, 1, &flat, err));
+    uint64_t at = key->width - 1;
+    if (!vec_is_null(&flat, 0)) {
+        int64_t value = 0;
+        const uint32_t *codes = NULL;
+        if (key->codes)
+            TRY(vec_codes(worker_arena(w), &flat, key->table, key->column, &key->view, NULL, 1, 1, &codes, err));
+        switch (key->codes ? (Phys)PHYS_STR : (Phys)key->phys) {
+        case PHYS_STR: value = codes[0]; break;
+        case PHYS_BOOL: value = *(const uint8_t *)flat.data; break;
+        case PHYS_I16: value = *(const int16_t *)flat.data; break;
+        case PHYS_I32: value = *(const int32_t *)flat.data; break;
+        default: value = *(const int64_t *)flat.data; break;
+        }
+        at = (uint64_t)value - (uint64_t)key->min;
+        if (at >= key->width - 1)
+            return error_set(err, SQLSTATE_INTERNAL_ERROR, "a group key lies outside its column's bounds");
+    }
+    for (uint32_t i = 0; i < n; i++) entry[i] = entry[i] * key->width + (uint32_t)at;
+    return TCUDB_OK;
+}
+
 static tcudb_status add_key(const DenseKey *key, const Vector *v, uint8_t phys, const uint16_t *sel, uint32_t n,
                             uint32_t *entry, Error *err)
 {
@@ -174,22 +200,14 @@ static tcudb_status add_key(const DenseKey *key, const Vector *v, uint8_t phys, 
 static tcudb_status key_values(const DenseKey *key, Worker *w, const Batch *batch, Vector *v, uint8_t *phys, Error *err)
 {
     Arena *arena = worker_arena(w);
-    TRY(ev_run(&key->ev, w, batch, v, err));
     *phys = key->codes ? (uint8_t)PHYS_I32 : key->phys;
-    if (key->codes && v->form != VEC_CONST) {
+    if (key->codes) {
         const uint32_t *codes;
         TRY(vec_codes(arena, v, key->table, key->column, &key->view, batch->sel, batch->n, batch->rows, &codes, err));
         v->data = (void *)(uintptr_t)codes;
         return TCUDB_OK;
     }
-    if (v->form == VEC_FLAT) return TCUDB_OK;
-    Vector flat;
-    TRY(vec_flatten(arena, v, batch->sel, batch->n, batch->rows, &flat, err));
-    *v = flat;
-    if (!key->codes) return TCUDB_OK;
-    const uint32_t *codes;
-    TRY(vec_codes(arena, &flat, key->table, key->column, &key->view, batch->sel, batch->n, batch->rows, &codes, err));
-    v->data = (void *)(uintptr_t)codes;
+    assert(v->form == VEC_FLAT);
     return TCUDB_OK;
 }
 
@@ -243,6 +261,11 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     for (uint32_t k = 0; k < d->nkeys; k++) {
         Vector v;
         uint8_t phys;
+        TRY(ev_run(&d->keys[k].ev, w, batch, &v, err));
+        if (v.form == VEC_CONST) {
+            TRY(add_const_key(&d->keys[k], w, &v, batch->n, entry, err));
+            continue;
+        }
         TRY(key_values(&d->keys[k], w, batch, &v, &phys, err));
         TRY(add_key(&d->keys[k], &v, phys, batch->sel, batch->n, entry, err));
     }

@@ -248,6 +248,8 @@ tcudb_status rows_gather(const Rows *rows, uint32_t col, const uint32_t *idx, ui
 /* A view of rows [at, at + n): nothing is copied if `at` is a multiple of 64. */
 tcudb_status rows_slice(const Rows *rows, uint32_t col, uint64_t at, uint32_t n, Arena *arena, Vector *out,
                         Error *err) MUST_CHECK;
+/* A copy with row order[i] in place i. */
+tcudb_status rows_permute(const Rows *rows, PhysNode *node, const uint32_t *order, Rows **out, Error *err) MUST_CHECK;
 /* Pushes all rows as a source of `down`. map[i]: which column the i-th output is; NULL: all in order. */
 tcudb_status rows_push(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *map, uint32_t nmap, Stage *down,
                        Error *err) MUST_CHECK;

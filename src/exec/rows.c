@@ -444,6 +444,50 @@ tcudb_status rows_slice(const Rows *rows, uint32_t col_no, uint64_t at, uint32_t
     return TCUDB_OK;
 }
 
+typedef struct Permute {
+    const Rows *from;
+    Rows *to;
+    const uint32_t *order;
+} Permute;
+
+static tcudb_status permute_column(void *ctx, Worker *w, uint64_t c, Error *err)
+{
+    Permute *p = ctx;
+    const RowsCol *from = &p->from->cols[c];
+    RowsCol *to = &p->to->cols[c];
+    (void)w;
+    for (uint64_t at = 0; at < p->from->n; at += BATCH_ROWS) {
+        uint32_t n = p->from->n - at < BATCH_ROWS ? (uint32_t)(p->from->n - at) : BATCH_ROWS;
+        Vector out = {.data = (char *)to->data + at * to->size};
+        gather_data(from, p->order + at, n, NULL, false, &out);
+        for (uint32_t i = 0; i < n && to->valid != NULL; i++)
+            if (!bit_get(from->valid, p->order[at + i])) bit_clear(to->valid, at + i);
+    }
+    return exec_check_cancel(p->from->x, err);
+}
+
+tcudb_status rows_permute(const Rows *rows, PhysNode *node, const uint32_t *order, Rows **out, Error *err)
+{
+    Exec *x = rows->x;
+    Rows *to = exec_alloc_zero(x, sizeof *to + rows->ncols * sizeof(RowsCol), err);
+    TRY_PTR(to);
+    *to = *rows;
+    to->cols = (RowsCol *)(to + 1);
+    for (uint32_t c = 0; c < rows->ncols; c++) {
+        RowsCol *col = &to->cols[c];
+        *col = rows->cols[c];
+        col->data = exec_alloc(x, rows->n * col->size + 64, err);
+        TRY_PTR(col->data);
+        if (col->valid == NULL) continue;
+        col->valid = exec_alloc(x, (bit_words(rows->n) + 1) * sizeof(uint64_t), err);
+        TRY_PTR(col->valid);
+        memset(col->valid, 0xff, (bit_words(rows->n) + 1) * sizeof(uint64_t));
+    }
+    Permute p = {rows, to, order};
+    *out = to;
+    return exec_parallel(x, node, rows->ncols, permute_column, &p, err);
+}
+
 /* ---- as a source ---------------------------------------------------------------------------------------- */
 
 enum { PUSH_TASK = 16 * BATCH_ROWS };

@@ -2,10 +2,11 @@
  * join_build.c: the hash join's table over the right rows.
  *
  * One integer (or dictionary code) as the key with a domain not much larger than the number of rows: an
- * array over the domain, whose entry is the first row with that key; rows with equal keys are chained in row
- * order. Otherwise chains hang on a power of two of heads, picked by hash, and the key words of each row
- * are kept for comparison. Rows with a NULL key are in no chain. Rows go in from the last to the first, so
- * chains ascend and results do not depend on the number of workers.
+ * array over the domain, whose entry is the row with that key; if keys repeat, the rows are put into the order
+ * of their keys and the entry is where a key's rows begin, so a probe yields a range of neighbouring rows. Otherwise
+ * chains hang on a power of two of heads, picked by hash, and the key words of each row are kept for comparison. Rows
+ * with a NULL key are in no chain. Rows go in from the last to the first, so chains ascend and results do not depend on
+ * the number of workers.
  */
 #include "exec/cpu/join_int.h"
 
@@ -96,13 +97,73 @@ static tcudb_status chain_part(void *ctx, Worker *w, uint64_t part, Error *err)
     return TCUDB_OK;
 }
 
-/* Keys are unique if no chain of a dense table has a second row. */
-static void note_unique(Join *j)
+/* ---- repeated keys ------------------------------------------------------------------------------------- */
+
+typedef struct Unique {
+    Join *j;
+    atomic_bool repeated;
+} Unique;
+
+static tcudb_status look_for_repeats(void *ctx, Worker *w, uint64_t task, Error *err)
 {
-    uint32_t any = 0;
-    for (uint64_t r = 0; r < j->rows->n; r++) any |= j->next[r];
-    j->unique = j->dense && any == 0;
+    Unique *u = ctx;
+    const Join *j = u->j;
+    uint32_t words = j->right_spec.words;
+    uint64_t end = (task + 1) * BLOCK < j->rows->n ? (task + 1) * BLOCK : j->rows->n;
+    (void)w;
+    TRY(exec_check_cancel(j->x, err));
+    for (uint64_t r = task * BLOCK; r < end && !atomic_load_explicit(&u->repeated, memory_order_relaxed); r++) {
+        for (uint32_t next = j->next[r]; next != 0; next = j->next[next - 1]) {
+            bool same =
+                j->dense || keys_equal(&j->right_spec, j->keys + r * words, j->keys + (next - 1) * (uint64_t)words);
+            if (!same) continue;
+            atomic_store_explicit(&u->repeated, true, memory_order_relaxed);
+            break;
+        }
+    }
+    return TCUDB_OK;
 }
+
+/* Brings the rows of a dense table into the order of their keys, so that a key's rows are neighbours:
+ * starts[key - min] .. starts[key - min + 1]. Rows with a NULL key come last. */
+static tcudb_status cluster(Build *b, Error *err)
+{
+    Join *j = b->j;
+    uint64_t n = j->rows->n;
+    uint32_t k = 0;
+    uint32_t *order = exec_alloc(j->x, (n + 1) * sizeof *order, err);
+    TRY_PTR(order);
+    j->starts = exec_alloc(j->x, (j->domain + 1) * sizeof *j->starts, err);
+    TRY_PTR(j->starts);
+    for (uint64_t at = 0; at < j->domain; at++) {
+        j->starts[at] = k;
+        for (uint32_t r = j->heads[at]; r != 0; r = j->next[r - 1]) order[k++] = r - 1;
+    }
+    j->starts[j->domain] = k;
+    for (uint64_t r = 0; r < n; r++)
+        if (b->null[r]) order[k++] = (uint32_t)r;
+    assert(k == n);
+    Rows *sorted;
+    TRY(rows_permute(j->rows, j->node, order, &sorted, err));
+    rows_free(j->rows);
+    j->rows = sorted;
+    exec_free(j->x, order);
+    exec_free(j->x, j->heads);
+    exec_free(j->x, j->next);
+    j->heads = j->next = NULL;
+    return TCUDB_OK;
+}
+
+static tcudb_status check_unique(Build *b, Error *err)
+{
+    Join *j = b->j;
+    Unique u = {.j = j};
+    TRY(exec_parallel(j->x, j->node, (j->rows->n + BLOCK - 1) / BLOCK, look_for_repeats, &u, err));
+    j->unique = !atomic_load(&u.repeated);
+    return j->dense && !j->unique ? cluster(b, err) : TCUDB_OK;
+}
+
+/* ---- building -------------------------------------------------------------------------------------------- */
 
 static tcudb_status alloc_table(Build *b, Error *err)
 {
@@ -135,7 +196,7 @@ tcudb_status join_build(Join *j, Error *err)
     TRY(alloc_table(&b, err));
     if (n > PARALLEL_ROWS) b.nparts = j->x->nworkers;
     TRY(exec_parallel(j->x, j->node, b.nparts, chain_part, &b, err));
-    note_unique(j);
+    TRY(check_unique(&b, err));
     exec_free(j->x, b.hash);
     exec_free(j->x, b.null);
     if (j->dense) {
@@ -146,6 +207,6 @@ tcudb_status join_build(Join *j, Error *err)
         snprintf(j->node->note, sizeof j->node->note, "array over %llu keys%s", (unsigned long long)j->domain,
                  j->unique ? ", unique" : "");
     else
-        snprintf(j->node->note, sizeof j->node->note, "hash table");
+        snprintf(j->node->note, sizeof j->node->note, "hash table%s", j->unique ? ", unique" : "");
     return TCUDB_OK;
 }

@@ -33,8 +33,9 @@ typedef struct Join {
     bool dense, unique, empty, null_key;
     int64_t min;
     uint64_t domain;
-    uint32_t *heads; /* row + 1 by key - min, or by hash & mask; 0: none */
-    uint32_t *next;  /* row + 1; NULL: keys are unique */
+    uint32_t *heads;  /* row + 1 by key - min, or by hash & mask; 0: none */
+    uint32_t *next;   /* row + 1, of the same head */
+    uint32_t *starts; /* dense with repeated keys: instead of heads; see join_build.c */
     uint64_t mask;
     uint64_t *keys;   /* words of each row */
     uint8_t *matched; /* RIGHT, FULL: by right row */
@@ -57,10 +58,15 @@ tcudb_status join_build(Join *j, Error *err) MUST_CHECK;
 tcudb_status join_fill_semi(Join *j, Error *err) MUST_CHECK;
 
 /* Candidate pairs: live row i of `left` with right row idx[i]. Tests the residual, sets flags[row] of the left
- * rows that matched (rows of the input batch: orig[i], or the live rows themselves), notes right matches,
- * and puts out the pairs if the kind wants pairs. */
+ * rows that matched (rows of the input batch: orig[i], or the live rows themselves; NULL: nobody asks), notes right
+ * matches, and puts out the pairs if the kind wants pairs. */
 tcudb_status join_pairs(Join *j, Worker *w, const Batch *left, const uint32_t *idx, const uint16_t *orig,
                         uint8_t *flags, Error *err) MUST_CHECK;
+/* Live row `row` of `left` with the right rows [at, at + n), n <= BATCH_ROWS: nothing is copied. */
+tcudb_status join_range(Join *j, Worker *w, const Batch *left, uint32_t row, uint64_t at, uint32_t n, uint8_t *flags,
+                        Error *err) MUST_CHECK;
+/* One value of a vector as a constant one. */
+tcudb_status join_const(Arena *arena, const Vector *v, uint32_t row, Vector *out, Error *err) MUST_CHECK;
 /* Puts out pairs that are known to match; idx may have ROWS_NONE if may_miss. */
 tcudb_status join_emit(Join *j, Worker *w, const Batch *left, const uint32_t *idx, bool may_miss,
                        Error *err) MUST_CHECK;

@@ -65,7 +65,7 @@ tcudb_status join_emit(Join *j, Worker *w, const Batch *left, const uint32_t *id
 
 static void note_matches(Join *j, const uint16_t *rows, const uint32_t *idx, uint32_t n, uint8_t *flags)
 {
-    for (uint32_t i = 0; i < n; i++) flags[rows[i]] = 1;
+    for (uint32_t i = 0; i < n && flags != NULL; i++) flags[rows[i]] = 1;
     if (j->matched == NULL) return;
     for (uint32_t i = 0; i < n; i++) __atomic_store_n(&j->matched[idx[i]], 1, __ATOMIC_RELAXED);
 }
@@ -104,7 +104,7 @@ tcudb_status join_pairs(Join *j, Worker *w, const Batch *left, const uint32_t *i
         idx = kept;
         pairs.sel = sel;
         pairs.n = n;
-    } else {
+    } else if (flags != NULL) {
         for (uint32_t i = 0; i < n; i++) rows[i] = orig == NULL ? (uint16_t)batch_row(left, i) : orig[i];
     }
     if (n == 0) return TCUDB_OK;
@@ -113,6 +113,57 @@ tcudb_status join_pairs(Join *j, Worker *w, const Batch *left, const uint32_t *i
     if (!join_wants_pairs(j->kind)) return TCUDB_OK;
     TRY(gather_right(j, w, &pairs, idx, j->output_needs, false, err));
     return join_output(j, w, &pairs, NULL, err);
+}
+
+/* ---- ranges of right rows --------------------------------------------------------------------------------- */
+
+tcudb_status join_const(Arena *arena, const Vector *v, uint32_t row, Vector *out, Error *err)
+{
+    static const uint64_t none[8];
+    *out = *v;
+    if (v->form == VEC_CONST) return TCUDB_OK;
+    out->form = VEC_CONST;
+    out->valid = NULL;
+    if (vec_is_null(v, row)) {
+        out->data = (void *)(uintptr_t)none;
+        out->valid = (uint64_t *)(uintptr_t)none;
+        return TCUDB_OK;
+    }
+    if (v->form == VEC_DICT) {
+        Str *text = ARENA_NEW(arena, Str, err);
+        TRY_PTR(text);
+        *text = v->values[((const uint32_t *)v->data)[row]];
+        out->data = text;
+        return TCUDB_OK;
+    }
+    out->data = (char *)v->data + row * phys_size((Phys)v->phys);
+    return TCUDB_OK;
+}
+
+tcudb_status join_range(Join *j, Worker *w, const Batch *left, uint32_t row, uint64_t at, uint32_t n, uint8_t *flags,
+                        Error *err)
+{
+    Arena *arena = worker_arena(w);
+    Batch pairs = {.rows = n, .n = n, .ncols = j->pair.n};
+    uint16_t *sel = NULL;
+    pairs.cols = ARENA_ARRAY(arena, Vector, j->pair.n + 1, err);
+    TRY_PTR(pairs.cols);
+    for (uint32_t c = 0; c < j->left.n; c++) TRY(join_const(arena, &left->cols[c], row, &pairs.cols[c], err));
+    for (uint32_t c = 0; c < j->right.n; c++)
+        if (j->output_needs[c] || j->residual_needs[c])
+            TRY(rows_slice(j->rows, c, at, n, arena, &pairs.cols[j->left.n + c], err));
+    if (j->has_residual) {
+        sel = arena_alloc_raw(arena, (BATCH_ROWS + 16) * sizeof *sel, err);
+        TRY_PTR(sel);
+        TRY(ev_filter(&j->residual, w, &pairs, sel, &n, err));
+        if (n == 0) return TCUDB_OK;
+        pairs.n = n;
+        pairs.sel = n == pairs.rows ? NULL : sel;
+    }
+    if (flags != NULL) flags[row] = 1;
+    for (uint32_t i = 0; i < n && j->matched != NULL; i++)
+        __atomic_store_n(&j->matched[at + batch_row(&pairs, i)], 1, __ATOMIC_RELAXED);
+    return join_wants_pairs(j->kind) ? join_output(j, w, &pairs, NULL, err) : TCUDB_OK;
 }
 
 /* ---- per left row -------------------------------------------------------------------------------------------- */

@@ -163,6 +163,7 @@ void join_free(Join *j)
 {
     exec_free(j->x, j->heads);
     exec_free(j->x, j->next);
+    exec_free(j->x, j->starts);
     exec_free(j->x, j->keys);
     exec_free(j->x, j->matched);
     rows_free(j->rows);

@@ -39,6 +39,43 @@ static bool can_run(const ExecEnv *env, const Plan *plan, char why[PHYS_NOTE])
         }                                                                                                              \
     } while (0)
 
+/* The same into starts[]: ROWS_NONE where a key has no rows. */
+#define RANGES(T)                                                                                                      \
+    do {                                                                                                               \
+        const T *data = key->data;                                                                                     \
+        for (uint32_t i = 0; i < n; i++) {                                                                             \
+            uint64_t at = (uint64_t)(int64_t)data[sel_row(sel, i)] - min;                                              \
+            bool in = at < domain;                                                                                     \
+            uint32_t from = starts[in ? at : 0], to = starts[in ? at + 1 : 0];                                         \
+            out[i] = from < to ? from : ROWS_NONE;                                                                     \
+            count[i] = from < to ? to - from : 0;                                                                      \
+        }                                                                                                              \
+    } while (0)
+
+static void drop_null_keys(const Vector *key, const uint16_t *sel, uint32_t n, uint32_t *out, uint32_t *count)
+{
+    for (uint32_t i = 0; i < n && key->valid != NULL; i++) {
+        if (bit_get(key->valid, sel_row(sel, i))) continue;
+        out[i] = ROWS_NONE;
+        if (count != NULL) count[i] = 0;
+    }
+}
+
+static void lookup_ranges(const Join *j, const Vector *key, const uint16_t *sel, uint32_t n, uint32_t *out,
+                          uint32_t *count)
+{
+    uint64_t min = (uint64_t)j->min, domain = j->domain;
+    const uint32_t *starts = j->starts;
+    switch (key->phys) {
+    case PHYS_BOOL: RANGES(uint8_t); break;
+    case PHYS_I16: RANGES(int16_t); break;
+    case PHYS_I32: RANGES(int32_t); break;
+    case PHYS_STR: RANGES(uint32_t); break; /* codes */
+    default: RANGES(int64_t); break;
+    }
+    drop_null_keys(key, sel, n, out, count);
+}
+
 static void lookup_dense(const Join *j, const Vector *key, const uint16_t *sel, uint32_t n, uint32_t *out)
 {
     uint64_t min = (uint64_t)j->min, domain = j->domain;
@@ -50,8 +87,7 @@ static void lookup_dense(const Join *j, const Vector *key, const uint16_t *sel, 
     case PHYS_STR: DENSE(uint32_t); break; /* codes */
     default: DENSE(int64_t); break;
     }
-    for (uint32_t i = 0; i < n && key->valid != NULL; i++)
-        if (!bit_get(key->valid, sel_row(sel, i))) out[i] = ROWS_NONE;
+    drop_null_keys(key, sel, n, out, NULL);
 }
 
 /* The first row from `row` on in its chain whose key is `key`; ROWS_NONE: none. */
@@ -64,6 +100,7 @@ static inline uint32_t match_from(const Join *j, uint32_t row, const uint64_t *k
 
 typedef struct Probe {
     uint32_t *first; /* by live row: first match, or ROWS_NONE */
+    uint32_t *count; /* by live row: how many neighbours match; with j->starts */
     uint64_t *keys;  /* by live row: NULL if dense */
 } Probe;
 
@@ -110,7 +147,13 @@ static tcudb_status lookup(Join *j, Worker *w, const Batch *batch, Probe *p, Vec
     } else if (flat.form == VEC_CONST) {
         TRY(vec_flatten(arena, &keys[0], batch->sel, batch->n, batch->rows, &flat, err));
     }
-    lookup_dense(j, &flat, batch->sel, batch->n, p->first);
+    if (j->starts == NULL) {
+        lookup_dense(j, &flat, batch->sel, batch->n, p->first);
+        return TCUDB_OK;
+    }
+    p->count = arena_alloc_raw(arena, (batch->n + 1) * sizeof *p->count, err);
+    TRY_PTR(p->count);
+    lookup_ranges(j, &flat, batch->sel, batch->n, p->first, p->count);
     return TCUDB_OK;
 }
 
@@ -170,6 +213,42 @@ static tcudb_status send_pairs(Join *j, Worker *w, const Batch *batch, PairList 
     return status;
 }
 
+/* Ranges of right rows: long ones go out as they lie, short ones are gathered into pairs. */
+static tcudb_status probe_ranges(Join *j, Worker *w, const Batch *batch, const Probe *p, uint8_t *flags, Error *err)
+{
+    enum { LONG = 128 };
+    Arena *own = &j->arenas[w->id];
+    PairList list = {.rows = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.rows, err)};
+    TRY_PTR(list.rows);
+    list.idx = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.idx, err);
+    TRY_PTR(list.idx);
+    for (uint32_t i = 0; i < batch->n; i++) {
+        uint16_t left = (uint16_t)batch_row(batch, i);
+        uint32_t row = p->first[i], n = p->count[i];
+        if (n >= LONG && list.n > 0) TRY(send_pairs(j, w, batch, &list, flags, err));
+        while (n >= LONG) {
+            uint32_t part = n < BATCH_ROWS ? n : BATCH_ROWS;
+            Arena *before = worker_swap_arena(w, own);
+            arena_reset(own);
+            tcudb_status status = join_range(j, w, batch, left, row, part, flags, err);
+            worker_swap_arena(w, before);
+            TRY(status);
+            row += part;
+            n -= part;
+        }
+        while (n > 0) {
+            uint32_t part = n < BATCH_ROWS - list.n ? n : BATCH_ROWS - list.n;
+            for (uint32_t k = 0; k < part; k++) list.rows[list.n + k] = left;
+            for (uint32_t k = 0; k < part; k++) list.idx[list.n + k] = row + k;
+            list.n += part;
+            row += part;
+            n -= part;
+            if (list.n == BATCH_ROWS) TRY(send_pairs(j, w, batch, &list, flags, err));
+        }
+    }
+    return list.n == 0 ? TCUDB_OK : send_pairs(j, w, batch, &list, flags, err);
+}
+
 static tcudb_status probe_many(Join *j, Worker *w, const Batch *batch, const Probe *p, uint8_t *flags, Error *err)
 {
     PairList list = {.rows = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.rows, err)};
@@ -212,12 +291,17 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     bool short_way =
         j->unique && !j->has_residual && (j->kind == JOIN_INNER || j->kind == JOIN_LEFT || j->kind == JOIN_SINGLE);
     if (short_way) return probe_unique(j, w, batch, &p, NULL, err);
-    uint8_t *flags = arena_alloc(worker_arena(w), BATCH_ROWS, err);
-    TRY_PTR(flags);
+    uint8_t *flags = NULL;
+    if (j->kind != JOIN_INNER && j->kind != JOIN_RIGHT) {
+        flags = arena_alloc(worker_arena(w), BATCH_ROWS, err);
+        TRY_PTR(flags);
+    }
     if (!join_wants_pairs(j->kind) && !j->has_residual) {
         for (uint32_t i = 0; i < batch->n; i++) flags[batch_row(batch, i)] = p.first[i] != ROWS_NONE;
     } else if (j->unique) {
         TRY(probe_unique(j, w, batch, &p, flags, err));
+    } else if (j->starts != NULL) {
+        TRY(probe_ranges(j, w, batch, &p, flags, err));
     } else {
         TRY(probe_many(j, w, batch, &p, flags, err));
     }

@@ -16,30 +16,6 @@ typedef struct Loop {
     uint8_t *flags, *unknown;
 } Loop;
 
-/* One value of a flat or dictionary vector as a constant one. */
-static tcudb_status as_const(Arena *arena, const Vector *v, uint32_t row, Vector *out, Error *err)
-{
-    static const uint64_t none[8];
-    *out = *v;
-    if (v->form == VEC_CONST) return TCUDB_OK;
-    out->form = VEC_CONST;
-    out->valid = NULL;
-    if (vec_is_null(v, row)) {
-        out->data = (void *)(uintptr_t)none;
-        out->valid = (uint64_t *)(uintptr_t)none;
-        return TCUDB_OK;
-    }
-    if (v->form == VEC_DICT) {
-        Str *text = ARENA_NEW(arena, Str, err);
-        TRY_PTR(text);
-        *text = v->values[((const uint32_t *)v->data)[row]];
-        out->data = text;
-        return TCUDB_OK;
-    }
-    out->data = (char *)v->data + row * phys_size((Phys)v->phys);
-    return TCUDB_OK;
-}
-
 /* Three-valued test of a pair batch: sel gets the true rows, maybe[] the rows that are NULL. */
 static tcudb_status test(Loop *l, Batch *pairs, uint16_t *sel, uint32_t *n, uint16_t *maybe, uint32_t *nmaybe,
                          Error *err)
@@ -103,7 +79,7 @@ static tcudb_status left_against_right(Loop *l, uint32_t left_row, uint64_t at, 
     Batch pairs = {.rows = n, .n = n, .ncols = j->pair.n};
     pairs.cols = ARENA_ARRAY(arena, Vector, j->pair.n + 1, err);
     TRY_PTR(pairs.cols);
-    for (uint32_t c = 0; c < j->left.n; c++) TRY(as_const(arena, &l->batch->cols[c], left_row, &pairs.cols[c], err));
+    for (uint32_t c = 0; c < j->left.n; c++) TRY(join_const(arena, &l->batch->cols[c], left_row, &pairs.cols[c], err));
     for (uint32_t c = 0; c < j->right.n; c++)
         TRY(rows_slice(j->rows, c, at, n, arena, &pairs.cols[j->left.n + c], err));
     return take(l, &pairs, (int32_t)left_row, at, err);
@@ -121,7 +97,7 @@ static tcudb_status right_against_left(Loop *l, uint64_t right_row, Error *err)
     for (uint32_t c = 0; c < j->right.n; c++) {
         Vector one;
         TRY(rows_slice(j->rows, c, right_row, 1, arena, &one, err));
-        TRY(as_const(arena, &one, 0, &pairs.cols[j->left.n + c], err));
+        TRY(join_const(arena, &one, 0, &pairs.cols[j->left.n + c], err));
     }
     return take(l, &pairs, -1, right_row, err);
 }
