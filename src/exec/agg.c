@@ -106,11 +106,16 @@ typedef struct Update {
 /* Runs the body for each row that is not NULL, with `s` its state and `row` its place in the vector. */
 #define EACH(State, ...)                                                                                               \
     do {                                                                                                               \
-        uint32_t step = u->v->form == VEC_CONST ? 0 : UINT32_MAX;                                                      \
-        for (uint32_t i = 0; i < u->n; i++) {                                                                          \
-            uint32_t row = sel_row(u->sel, i) & step;                                                                  \
-            if (u->v->valid != NULL && !bit_get(u->v->valid, row)) continue;                                           \
-            State *s = (State *)(void *)(u->base + (u->group == NULL ? 0 : u->group[i] * u->stride));                  \
+        const uint32_t step = u->v->form == VEC_CONST ? 0 : UINT32_MAX, n_ = u->n;                                     \
+        const uint32_t *group_ = u->group;                                                                             \
+        const uint16_t *sel_ = u->sel;                                                                                 \
+        const uint64_t *valid_ = u->v->valid;                                                                          \
+        char *base_ = u->base;                                                                                         \
+        const size_t stride_ = u->stride;                                                                              \
+        for (uint32_t i = 0; i < n_; i++) {                                                                            \
+            uint32_t row = sel_row(sel_, i) & step;                                                                    \
+            if (valid_ != NULL && !bit_get(valid_, row)) continue;                                                     \
+            State *s = (State *)(void *)(base_ + (group_ == NULL ? 0 : group_[i] * stride_));                          \
             __VA_ARGS__                                                                                                \
         }                                                                                                              \
     } while (0)
@@ -162,7 +167,11 @@ static bool sum_one_group(const Update *u)
     }
 }
 
-#define SUM_INT(T) EACH(SumInt, add_int(s, ((const T *)u->v->data)[row]); s->n++;)
+#define SUM_INT(T)                                                                                                     \
+    do {                                                                                                               \
+        const T *data_ = u->v->data;                                                                                   \
+        EACH(SumInt, add_int(s, data_[row]); s->n++;);                                                                 \
+    } while (0)
 
 static void sum_int(const Update *u)
 {

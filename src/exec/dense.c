@@ -167,7 +167,8 @@ static tcudb_status add_const_key(const DenseKey *key, Worker *w, const Vector *
         if (at >= key->width - 1)
             return error_set(err, SQLSTATE_INTERNAL_ERROR, "a group key lies outside its column's bounds");
     }
-    for (uint32_t i = 0; i < n; i++) entry[i] = entry[i] * key->width + (uint32_t)at;
+    uint32_t width = key->width, add = (uint32_t)at;
+    for (uint32_t i = 0; i < n; i++) entry[i] = entry[i] * width + add;
     return TCUDB_OK;
 }
 
@@ -248,6 +249,15 @@ static tcudb_status update(Dense *d, Worker *w, const Batch *batch, const AggSpe
     return agg_update(agg, w, &states, args, part.sel, part.n, err);
 }
 
+static void mark_seen(uint8_t *restrict seen, const uint32_t *restrict entry, uint32_t n)
+{
+    if (entry == NULL) {
+        seen[0] = 1;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) seen[entry[i]] = 1;
+}
+
 static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     Dense *d = (Dense *)stage;
@@ -269,8 +279,7 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
         TRY(key_values(&d->keys[k], w, batch, &v, &phys, err));
         TRY(add_key(&d->keys[k], &v, phys, batch->sel, batch->n, entry, err));
     }
-    for (uint32_t i = 0; i < batch->n && entry != NULL; i++) array->seen[entry[i]] = 1;
-    if (entry == NULL) array->seen[0] = 1;
+    mark_seen(array->seen, entry, batch->n);
     for (uint32_t a = 0; a < d->naggs; a++) TRY(update(d, w, batch, &d->aggs[a], array, entry, err));
     return TCUDB_OK;
 }

@@ -4,6 +4,9 @@ file(GLOB_RECURSE ENGINE_SOURCES CONFIGURE_DEPENDS
   src/base/*.c src/type/*.c src/expr/*.c src/device/*.c src/codec/*.c src/store/*.c src/catalog/*.c src/sql/*.c
   src/plan/*.c src/bind/*.c src/tensor/*.c src/opt/*.c src/phys/*.c src/jit/*.c src/files/*.c src/exec/*.c
   src/session/*.c src/api/*.c)
+# The operators' inner loops: unswitching and vectorisation are worth their code size there.
+file(GLOB HOT_SOURCES CONFIGURE_DEPENDS src/exec/*.c src/exec/cpu/*.c src/expr/eval_run.c)
+set_source_files_properties(${HOT_SOURCES} PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>")
 add_library(engine OBJECT ${ENGINE_SOURCES})
 target_include_directories(engine PUBLIC include src)
 target_include_directories(engine SYSTEM PRIVATE /usr/include/pg_query)
