@@ -34,6 +34,7 @@ static tcudb_status open_index(ListGpuIndex *x, Error *err)
     size_t bytes = (x->set->lists + 1) * sizeof(*x->first);
     ListQuery none = {0};
     TRY(list_query_check(x->set, &none, err));
+    if (x->set->bound >= UINT32_MAX) return error_unsupported(err, 0, "a list with the number 4294967295 on a GPU");
     if (x->set->lists >= LIST_WITHOUT) return error_unsupported(err, 0, "more than 2147483647 lists on a GPU");
     x->first = mem_alloc_zero(x->set->mem, bytes, err);
     TRY_PTR(x->first);

@@ -233,9 +233,10 @@ static uint64_t window_bound(ListCursor *c, uint64_t low)
     const ListEntry *e = &c->freqs->entry[c->list];
     uint64_t most = 0;
     if (e->n < LIST_SHORT) return c->block < c->blocks ? c->freqs->bound : 0;
+    while (c->block < c->blocks && list_set_last(c->set, c->set->entry[c->list].at + c->block) < low) c->block++;
     for (uint64_t b = c->block; b < c->blocks; b++) {
         uint64_t last = list_set_last(c->set, c->set->entry[c->list].at + b);
-        if (last >= low) most = list_set_last(c->freqs, e->at + b) > most ? list_set_last(c->freqs, e->at + b) : most;
+        most = list_set_last(c->freqs, e->at + b) > most ? list_set_last(c->freqs, e->at + b) : most;
         if (last >= low + SCORE_WINDOW - 1) break;
     }
     return most;

@@ -7,7 +7,7 @@ set_target_properties(tcudb_shared PROPERTIES EXPORT_NAME tcudb)
 install(TARGETS tcudb_shared EXPORT tcudbTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libtcudb0
           NAMELINK_COMPONENT libtcudb-dev)
-install(FILES include/tcudb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libtcudb-dev)
+install(FILES include/tcudb.h include/tcudb_codec.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libtcudb-dev)
 install(EXPORT tcudbTargets NAMESPACE tcudb:: DESTINATION ${TCUDB_CMAKE_FOLDER} COMPONENT libtcudb-dev)
 configure_package_config_file(tool/install/tcudbConfig.cmake.in ${CMAKE_BINARY_DIR}/tcudbConfig.cmake
   INSTALL_DESTINATION ${TCUDB_CMAKE_FOLDER})
@@ -35,3 +35,8 @@ install(TARGETS tcudb RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tcud
 install(FILES doc/man/tcudb.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tcudb)
 install(FILES tool/install/tcudb.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
   RENAME tcudb COMPONENT tcudb)
+
+# The GPU's kernels lie beside the library, which looks for them there.
+if(TARGET tcudb_cuda)
+  install(TARGETS tcudb_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libtcudb0)
+endif()
