@@ -17,6 +17,18 @@ add_library(fail_nth SHARED test/fault/fail_nth.c)
 target_link_libraries(fail_nth PRIVATE dl)
 set_target_properties(fail_nth PROPERTIES C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
 
+# test/fuzz/X_fuzz.c: libFuzzer targets, run by test/fuzz/run.
+if(TCUDB_FUZZ)
+  file(GLOB FUZZ_TARGETS CONFIGURE_DEPENDS test/fuzz/*_fuzz.c)
+  foreach(source ${FUZZ_TARGETS})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    target_link_libraries(${name} PRIVATE engine_static)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  endforeach()
+endif()
+
 # kill -9 at random moments: test/crash/crash_test.sh runs 50 cycles, `make crash` 2,000.
 add_executable(crash test/crash/crash.c)
 target_link_libraries(crash PRIVATE engine_static)
