@@ -87,6 +87,46 @@ static void misspelt_names_get_a_hint(void **state)
     ask(conn, "drop table customer");
 }
 
+static void limits(void **state)
+{
+    tcudb_conn *conn = conn_of(state);
+    tcudb_error err;
+    ask(conn, "set tcudb.memory_limit = '24MB'");
+    assert_int_equal(tcudb_query(conn, "select g, g::text || ' and more' from generate_series(1, 2000000) g",
+                                 &(tcudb_result *){NULL}, &err),
+                     TCUDB_NOMEM);
+    assert_string_equal(err.sqlstate, "53200");
+    assert_non_null(strstr(err.detail, "tcudb.memory_limit"));
+    assert_answer(conn, "select count(*) from generate_series(1, 2000000) g", "2000000"); /* it was given back */
+    assert_answer(conn, "begin; set tcudb.memory_limit = '1GB'; rollback", "ROLLBACK");
+    assert_answer(conn, "show tcudb.memory_limit", "24MB");
+    assert_answer(conn, "reset all; show tcudb.memory_limit", "0");
+}
+
+static void threads(void **state)
+{
+    tcudb_conn *conn = conn_of(state);
+    static const char *const counts[] = {"1", "3", "0"};
+    for (int i = 0; i < 3; i++) {
+        char sql[128];
+        snprintf(sql, sizeof sql,
+                 "set tcudb.threads = %s; select sum(g), count(distinct g %% 97) from generate_series(1, 100000) g",
+                 counts[i]);
+        assert_answer(conn, sql, "5000050000|97");
+    }
+    assert_int_equal(strncmp(ask(conn, "set tcudb.threads = 5000"), "ERROR 22023", 11), 0);
+}
+
+static void explain_of_everything(void **state)
+{
+    tcudb_conn *conn = conn_of(state);
+    ask(conn, "prepare p as select $1::int + 1 as n");
+    assert_non_null(strstr(ask(conn, "explain execute p (1)"), "Engine: cpu"));
+    assert_non_null(strstr(ask(conn, "explain create table made as select 1 as a"), "Engine: cpu"));
+    assert_answer(conn, "select * from made", "ERROR 42P01 relation \"made\" does not exist");
+    ask(conn, "deallocate all");
+}
+
 /* ---- COPY ----------------------------------------------------------------------------------- */
 
 typedef struct Streams {
@@ -153,6 +193,9 @@ int main(void)
         cmocka_unit_test(explain),
         cmocka_unit_test(show),
         cmocka_unit_test(engines_are_honest),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(explain_of_everything),
         cmocka_unit_test(misspelt_names_get_a_hint),
         cmocka_unit_test(copy_streams),
         cmocka_unit_test(call_procedures),

@@ -40,6 +40,17 @@ static void failed_statement_leaves_no_half(void **state)
     ask(conn, "drop table t");
 }
 
+static void syntax_errors_fail_the_block(void **state)
+{
+    tcudb_conn *conn = conn_of(state);
+    ask(conn, "begin");
+    assert_answer(conn, "selec 1", "ERROR 42601 syntax error at or near \"selec\"");
+    assert_int_equal(tcudb_transaction_state(conn), 'E');
+    assert_answer(conn, "/* a comment */ -- and another\n rollback", "ROLLBACK");
+    assert_answer(conn, "create table t (a int); selec", "ERROR 42601 syntax error at or near \"selec\"");
+    assert_answer(conn, "select * from t", "ERROR 42P01 relation \"t\" does not exist"); /* nothing of the text ran */
+}
+
 static void savepoints(void **state)
 {
     tcudb_conn *conn = conn_of(state);
@@ -109,9 +120,13 @@ static void dropping_what_views_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(autocommit_keeps_each_statement), cmocka_unit_test(rollback_undoes_definitions_and_rows),
-        cmocka_unit_test(failed_statement_leaves_no_half), cmocka_unit_test(savepoints),
-        cmocka_unit_test(settings_are_transactional),      cmocka_unit_test(warnings),
+        cmocka_unit_test(autocommit_keeps_each_statement),
+        cmocka_unit_test(rollback_undoes_definitions_and_rows),
+        cmocka_unit_test(failed_statement_leaves_no_half),
+        cmocka_unit_test(syntax_errors_fail_the_block),
+        cmocka_unit_test(savepoints),
+        cmocka_unit_test(settings_are_transactional),
+        cmocka_unit_test(warnings),
         cmocka_unit_test(dropping_what_views_use),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);

@@ -20,7 +20,6 @@ set_target_properties(tcudb_shared PROPERTIES OUTPUT_NAME tcudb VERSION ${PROJEC
   SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_include_directories(tcudb_shared INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_link_libraries(tcudb_shared PRIVATE ${ENGINE_LIBRARIES})
-target_link_options(tcudb_shared INTERFACE $<BUILD_INTERFACE:-Wl,--allow-shlib-undefined>) # until every room has landed
 target_link_options(tcudb_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_SOURCE_DIR}/tool/cmake/tcudb.map)
 
 add_library(engine_static STATIC $<TARGET_OBJECTS:engine>)
