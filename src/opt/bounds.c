@@ -51,13 +51,21 @@ static uint64_t join_max(const Plan *join)
     }
 }
 
+/* One group at most where all rows have the same constants to group by. */
+static uint64_t agg_max(const Plan *agg)
+{
+    bool constant = true;
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++) constant &= agg->agg.groups[i].expr->kind == EXPR_CONST;
+    return constant ? 1 : plan_max_rows(agg->inputs[0]);
+}
+
 uint64_t plan_max_rows(const Plan *plan)
 {
     switch (plan->kind) {
     case PLAN_SCAN: return table_rows(plan->scan.table);
     case PLAN_VALUES: return plan->values.nrows;
     case PLAN_JOIN: return join_max(plan);
-    case PLAN_AGGREGATE: return plan->agg.ngroups == 0 ? 1 : plan_max_rows(plan->inputs[0]);
+    case PLAN_AGGREGATE: return agg_max(plan);
     case PLAN_LIMIT: return min_u64(limit_value(plan->limit.limit), plan_max_rows(plan->inputs[0]));
     case PLAN_APPLY:
         if (plan->apply.result.id != 0) return plan_max_rows(plan->inputs[0]);

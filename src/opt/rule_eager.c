@@ -54,9 +54,14 @@ static double grouped_rows(Opt *opt, const EagerSide *side)
     return card_drawn(groups, side->plan->rows);
 }
 
-/* Rows whose keys are equal must be alike in all that is computed from the keys above. */
-static bool keys_allow(const EagerSide *side)
+/* Rows whose keys are equal must be alike in all that is computed from the keys above; and a side whose keys are
+ * unique has nothing to combine (so the rule, looking again at what it made, comes to an end). */
+static bool keys_allow(Opt *opt, const EagerSide *side)
 {
+    ColSet keys = {0};
+    for (uint32_t i = 0; i < side->nkeys; i++)
+        if (colset_add(opt, &keys, side->keys[i].col.id, NULL) != TCUDB_OK) return false;
+    if (plan_unique_on(opt, side->plan, &keys)) return false;
     for (uint32_t i = 0; i < side->nkeys; i++)
         if (!equality_is_identity(side->keys[i].col.type)) return false;
     return true;
@@ -72,9 +77,10 @@ static void choose_sides(Eager *e, bool *gain)
     }
     best = GAIN * (cost_hash_join(rows[0], rows[1], out) + cost_aggregate(out, e->agg->rows));
     *gain = false;
+    uint32_t allowed = keys_allow(e->opt, &e->sides[0]) | (uint32_t)keys_allow(e->opt, &e->sides[1]) << 1;
     for (uint32_t pre = 1; pre < 4; pre++) {
         double n[2], cost = 0, shrink = 1;
-        if (((pre & 1) != 0 && !keys_allow(&e->sides[0])) || ((pre & 2) != 0 && !keys_allow(&e->sides[1]))) continue;
+        if ((pre & ~allowed) != 0) continue;
         for (int i = 0; i < 2; i++) {
             n[i] = (pre >> i & 1) != 0 ? grouped[i] : rows[i];
             if ((pre >> i & 1) != 0) cost += cost_aggregate(rows[i], grouped[i]);
