@@ -129,7 +129,7 @@ tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCal
 {
     const char *name = bind_func_name(call);
     int position = bind_position(b, call->location);
-    Expr **args;
+    Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
     Type types[FUNC_MAX_ARGS];
     if (call->n_args > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
@@ -171,7 +171,7 @@ static tcudb_status settle(Binder *b, Block *block, Block *owner, const AggCall 
         next = spec->next;
         bind_apply_append(&owner->pre, spec);
     }
-    const AggCall *shared;
+    const AggCall *shared = NULL;
     TRY(add_aggregate(b, owner, bound, &shared, err));
     *out = expr_col(b->arena, shared->col.id, shared->col.type, position, err);
     TRY_PTR(*out);
@@ -245,7 +245,7 @@ static bool foreign_aggregate(const char *name)
 /* date('2001-01-01'): *out NULL if there is no such type. */
 static tcudb_status call_as_cast(Binder *b, const char *name, Expr *arg, int position, Expr **out, Error *err)
 {
-    Type type;
+    Type type = {0};
     *out = NULL;
     if (type_from_name(str_of(name), NULL, 0, position, &type, NULL) != TCUDB_OK) return TCUDB_OK;
     return bind_coerce(b, arg, type, CAST_EXPLICIT, position, out, err);
@@ -292,7 +292,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
-    Expr **args;
+    Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err));
     return plain_only(call, name, position, err);

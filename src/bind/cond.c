@@ -46,7 +46,7 @@ tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, E
     TRY(case_args(b, block, node, args, err));
     results[nresults++] = args[nargs - 1]; /* ELSE counts first, as in PostgreSQL */
     for (uint32_t i = 1; i < nargs; i += 2) results[nresults++] = args[i];
-    Type type;
+    Type type = {0};
     TRY(bind_unify(b, results, nresults, "CASE", bind_mismatch(results, nresults), &type, err));
     args[nargs - 1] = results[0];
     for (uint32_t i = 1, k = 1; i < nargs; i += 2) args[i] = results[k++];
@@ -57,8 +57,8 @@ tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, E
 
 tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr *node, Expr **out, Error *err)
 {
-    Expr **args;
-    Type type;
+    Expr **args = NULL;
+    Type type = {0};
     uint32_t n = (uint32_t)node->n_args;
     TRY(bind_expr_list(b, block, node->args, n, &args, err));
     TRY(bind_unify(b, args, n, "COALESCE", bind_mismatch(args, n), &type, err));
@@ -71,8 +71,8 @@ tcudb_status bind_minmax(Binder *b, Block *block, const PgQuery__MinMaxExpr *nod
 {
     bool least = node->op == PG_QUERY__MIN_MAX_OP__IS_LEAST;
     int position = bind_position(b, node->location);
-    Expr **args;
-    Type type;
+    Expr **args = NULL;
+    Type type = {0};
     uint32_t n = (uint32_t)node->n_args;
     TRY(bind_expr_list(b, block, node->args, n, &args, err));
     TRY(bind_unify(b, args, n, least ? "LEAST" : "GREATEST", bind_mismatch(args, n), &type, err));
@@ -84,7 +84,7 @@ tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out
     const PgQuery__NullTest *test = node->null_test;
     int position = bind_node_position(b, node);
     if (NODE_IS(test->arg, ROW_EXPR)) return error_unsupported(err, position, "IS NULL of a row");
-    Expr *arg;
+    Expr *arg = NULL;
     TRY(bind_expr(b, block, test->arg, &arg, err));
     TRY(bind_call(b, FUNC_OPERATOR, "is null", &arg, 1, position, position, out, err));
     if (test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL) return TCUDB_OK;
@@ -101,7 +101,7 @@ tcudb_status bind_booltest(Binder *b, Block *block, const Node *node, Expr **out
     int position = bind_node_position(b, node);
     uint32_t which = (uint32_t)test->booltesttype;
     assert(which < sizeof names / sizeof *names);
-    Expr *arg;
+    Expr *arg = NULL;
     TRY(bind_bool(b, block, test->arg, clauses[which], &arg, err));
     return bind_call(b, FUNC_OPERATOR, names[which], &arg, 1, position, position, out, err);
 }

@@ -31,7 +31,7 @@ static tcudb_status copy_columns(Binder *b, const PgQuery__CopyStmt *node, const
 
 static tcudb_status copy_table_out(Binder *b, const Table *table, Stmt *stmt, Error *err)
 {
-    Plan *scan;
+    Plan *scan = NULL;
     TRY(bind_table_scan(b, table, NULL, &scan, err));
     NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, stmt->ncolumns, err);
     TRY_PTR(exprs);
@@ -45,7 +45,7 @@ static tcudb_status copy_table_out(Binder *b, const Table *table, Stmt *stmt, Er
 
 static tcudb_status copy_relation(Binder *b, const PgQuery__CopyStmt *node, Stmt *stmt, Error *err)
 {
-    Str name;
+    Str name = {0};
     TRY(bind_relation_name(b, node->relation, &name, err));
     if (!node->is_from && txn_view(b->env->txn, name) != NULL) {
         tcudb_status status =
@@ -53,7 +53,7 @@ static tcudb_status copy_relation(Binder *b, const PgQuery__CopyStmt *node, Stmt
         error_hint(err, "Try the COPY (SELECT ...) TO variant.");
         return status;
     }
-    const Table *table;
+    const Table *table = NULL;
     TRY(bind_table_for_change(b, node->relation, "copying to", &table, err));
     stmt->name = table_def(table)->name;
     TRY(copy_columns(b, node, table_def(table), stmt, err));

@@ -42,11 +42,11 @@ static tcudb_status set_default(Binder *b, ColumnDef *col, const PgQuery__Constr
 {
     const Node *node = constraint->raw_expr;
     TRY(sql_expression_text(b->arena, node, &col->default_sql, err));
-    Expr *e;
+    Expr *e = NULL;
     ApplyList list = {0};
     Block block = {.place = PLACE_DEFAULT, .applies = &list};
     TRY(bind_expr(b, &block, node, &e, err)); /* errors at their place now, not at the first INSERT */
-    const Func *cast;
+    const Func *cast = NULL;
     if (e->type.id != TYPE_UNKNOWN && !type_equal(e->type, col->type) &&
         func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
         tcudb_status status = error_set(err, SQLSTATE_DATATYPE_MISMATCH,
@@ -249,7 +249,7 @@ tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStm
 {
     if (node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_MATVIEW) return error_unsupported(err, 0, "a materialized view");
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "CREATE TABLE AS EXECUTE");
-    Plan *plan;
+    Plan *plan = NULL;
     stmt->flag = node->if_not_exists;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
     return table_of_query(b, node->into, plan, stmt, err);
@@ -259,7 +259,7 @@ tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, St
 {
     PgQuery__SelectStmt select = *node; /* the same query without INTO */
     select.into_clause = NULL;
-    Plan *plan;
+    Plan *plan = NULL;
     TRY(bind_select(b, NULL, NULL, &select, false, &plan, err));
     return table_of_query(b, node->into_clause, plan, stmt, err);
 }
@@ -274,7 +274,7 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     TRY(target_name_of(b, node->view, &stmt->name, err));
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
-    Plan *plan;
+    Plan *plan = NULL;
     b->no_params = true;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
     if (node->n_aliases > plan->ncols) {
@@ -290,7 +290,7 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
                              STR_ARG(names[i]));
         }
     }
-    int from;
+    int from = 0;
     TRY(sql_after_as(b->arena, b->ast, &from, err));
     assert(from >= 0);
     stmt->create_view =
@@ -345,7 +345,7 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
     Str *names = ARENA_ARRAY(b->arena, Str, node->n_relations, err);
     TRY_PTR(names);
     for (size_t i = 0; i < node->n_relations; i++) {
-        const Table *table;
+        const Table *table = NULL;
         TRY(bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err));
         if (err != NULL) err->position = 0;
         names[i] = table_def(table)->name;
@@ -368,13 +368,13 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
 
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err)
 {
-    const Table *table;
+    const Table *table = NULL;
     stmt->kind = STMT_NOTHING;
     stmt->tag = "CREATE INDEX";
     TRY(bind_table_for_change(b, node->relation, "an index on", &table, err));
     for (size_t i = 0; i < node->n_index_params; i++) {
         const char *name = node->index_params[i]->index_elem->name;
-        uint32_t col;
+        uint32_t col = 0;
         if (name[0] == '\0') continue; /* an expression */
         tcudb_status status = bind_column_number(table_def(table), str_of(name), 0, &col, NULL);
         if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", name);

@@ -15,7 +15,7 @@
 tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, const char *verb, const Table **out,
                                    Error *err)
 {
-    Str name;
+    Str name = {0};
     TRY(bind_relation_name(b, range, &name, err));
     int position = bind_position(b, range->location);
     *out = txn_table(b->env->txn, name);
@@ -44,7 +44,7 @@ static tcudb_status refuse_clauses(size_t returning, const PgQuery__OnConflictCl
 /* A value on its way into a column. */
 static tcudb_status assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err)
 {
-    const Func *cast;
+    const Func *cast = NULL;
     bool literal = e->type.id == TYPE_UNKNOWN;
     if (!literal && !type_equal(e->type, col->type) &&
         func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
@@ -71,8 +71,8 @@ tcudb_status bind_default(Binder *b, const ColumnDef *col, Expr **out, Error *er
     if (col->default_sql.len == 0) return bind_null(b, col->type, 0, out, err);
     const char *text = arena_printf(b->arena, err, "SELECT " STR_FMT, STR_ARG(col->default_sql));
     TRY_PTR(text);
-    Ast *ast;
-    uint32_t n;
+    Ast *ast = NULL;
+    uint32_t n = 0;
     TRY(sql_parse(b->arena, str_of(text), &ast, &n, err));
     const Node *node = default_node(ast, n);
     if (node == NULL)
@@ -217,7 +217,7 @@ static Expr *output_literal(const Plan *plan, uint32_t i)
 static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery__SelectStmt *select, Plan **out,
                                   Error *err)
 {
-    Plan *query;
+    Plan *query = NULL;
     TRY(bind_select(b, NULL, NULL, select, true, &query, err));
     TRY(check_count(insert, query->ncols, target_position(b, select, insert->ntargets), err));
     NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, insert->def->ncols, err);
@@ -265,8 +265,8 @@ static bool is_plain_values(const PgQuery__SelectStmt *select)
 
 tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt, Error *err)
 {
-    const Table *table;
-    Plan *input;
+    const Table *table = NULL;
+    Plan *input = NULL;
     stmt->kind = STMT_QUERY;
     stmt->tag = "INSERT";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
@@ -300,8 +300,8 @@ typedef struct Change {
 static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__RangeVar *range, const char *verb,
                                  Node *const *from, size_t nfrom, Error *err)
 {
-    const Table *table;
-    ScopeItem *item;
+    const Table *table = NULL;
+    ScopeItem *item = NULL;
     TRY(bind_table_for_change(b, range, verb, &table, err));
     change->def = table_def(table);
     TRY(bind_table_scan(b, table, &change->rowid, &change->plan, err));
@@ -312,7 +312,7 @@ static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__Range
     TRY(bind_scope_add(b, &change->block, item, err));
     change->many = nfrom > 0;
     if (nfrom == 0) return TCUDB_OK;
-    Plan *others;
+    Plan *others = NULL;
     TRY(bind_from(b, &change->block, from, nfrom, &others, err));
     return bind_plan_join(b, JOIN_INNER, change->plan, others, NULL, &change->plan, err);
 }
@@ -321,7 +321,7 @@ static tcudb_status change_where(Binder *b, Change *change, const Node *where, E
 {
     if (where == NULL) return TCUDB_OK;
     ApplyList list = {0};
-    Expr *cond;
+    Expr *cond = NULL;
     change->block.place = PLACE_WHERE;
     change->block.applies = &list;
     TRY(bind_bool(b, &change->block, where, "WHERE", &cond, err));
@@ -413,7 +413,7 @@ static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget 
         value = row->args[multi->colno - 1];
     }
     if (NODE_IS(value, SET_TO_DEFAULT)) return bind_default(b, col, out, err);
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, block, value, &e, err));
     return assign(b, e, col, out, err);
 }
@@ -426,7 +426,7 @@ static tcudb_status set_columns(Binder *b, Change *change, const PgQuery__Update
     for (size_t i = 0; i < node->n_target_list; i++) {
         const PgQuery__ResTarget *target = node->target_list[i]->res_target;
         int position = bind_position(b, target->location);
-        uint32_t col;
+        uint32_t col = 0;
         if (target->n_indirection > 0) return error_unsupported(err, position, "subscripting and field selection");
         TRY(bind_column_number(change->def, str_of(target->name), position, &col, err));
         if (exprs[col].expr != NULL) {

@@ -160,7 +160,7 @@ tcudb_status bind_expr_list(Binder *b, Block *block, Node *const *nodes, size_t 
 
 tcudb_status bind_bool(Binder *b, Block *block, const Node *node, const char *what, Expr **out, Error *err)
 {
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, block, node, &e, err));
     return bind_coerce_bool(b, e, what, out, err);
 }
@@ -170,7 +170,7 @@ static tcudb_status bool_expr(Binder *b, Block *block, const Node *node, Expr **
     const PgQuery__BoolExpr *e = node->bool_expr;
     int position = bind_node_position(b, node);
     if (e->boolop == PG_QUERY__BOOL_EXPR_TYPE__NOT_EXPR) {
-        Expr *arg;
+        Expr *arg = NULL;
         TRY(bind_bool(b, block, e->args[0], "NOT", &arg, err));
         return bind_not(b, arg, position, out, err);
     }
@@ -246,7 +246,7 @@ tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, in
 {
     ApplyList list = {0};
     Block block = {.place = place, .applies = &list};
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, &block, node, &e, err));
     *position = bind_node_position(b, node);
     if (list.first != NULL) return error_unsupported(err, *position, "a subquery here");

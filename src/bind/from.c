@@ -67,8 +67,8 @@ static const PgQuery__SelectStmt *view_query(const Ast *ast, uint32_t n)
 
 static tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err)
 {
-    Ast *ast;
-    uint32_t n;
+    Ast *ast = NULL;
+    uint32_t n = 0;
     TRY(sql_parse(b->arena, view->sql, &ast, &n, err));
     const PgQuery__SelectStmt *query = view_query(ast, n);
     if (query == NULL)
@@ -123,7 +123,7 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     *view = NULL;
     CteEntry *cte = find_cte(b, range);
     if (cte != NULL) return bind_with_scan(b, cte, position, out, err);
-    Str name;
+    Str name = {0};
     TRY(bind_relation_name(b, range, &name, err));
     const Table *table = txn_table(b->env->txn, name);
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
@@ -134,8 +134,8 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
 
 static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *range, Plan **out, Error *err)
 {
-    const ViewDef *view;
-    ScopeItem *item;
+    const ViewDef *view = NULL;
+    ScopeItem *item = NULL;
     TRY(named_relation(b, range, out, &view, err));
     block->has_work_scan = block->has_work_scan || (*out)->kind == PLAN_WORK_SCAN;
     TRY(bind_scope_item_of_plan(b, str_of(range->relname), *out, (*out)->ncols, &item, err));
@@ -155,7 +155,7 @@ static tcudb_status subselect(Binder *b, Block *block, const PgQuery__RangeSubse
         TRY(bind_select(b, block, NULL, stmt, false, out, err));
     else
         TRY(bind_select(b, block->outer, block, stmt, false, out, err));
-    ScopeItem *item;
+    ScopeItem *item = NULL;
     TRY(bind_scope_item_of_plan(b, (Str){0}, *out, (*out)->ncols, &item, err));
     TRY(bind_alias(b, item, range->alias, err));
     return bind_scope_add(b, block, item, err);
@@ -206,8 +206,8 @@ tcudb_status bind_from(Binder *b, Block *block, Node *const *from, size_t n, Pla
 {
     if (n == 0) return bind_plan_one_row(b, out, err);
     for (size_t i = 0; i < n; i++) {
-        Plan *plan;
-        bool lateral;
+        Plan *plan = NULL;
+        bool lateral = false;
         uint32_t before = block->nitems;
         TRY(bind_from_item(b, block, from[i], &plan, &lateral, err));
         TRY(bind_scope_conflict(block, 0, before, err));

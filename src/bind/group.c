@@ -27,12 +27,14 @@ struct GroupMap {
 
 /* ---- keys */
 
+typedef struct AggregateSearch {
+    const Block *block;
+    const Expr *found;
+} AggregateSearch;
+
 static bool find_aggregate(void *ctx, const Expr *e)
 {
-    struct {
-        const Block *block;
-        const Expr *found;
-    } *search = ctx;
+    AggregateSearch *search = ctx;
     for (uint32_t i = 0; e->kind == EXPR_COL && i < search->block->naggs; i++) {
         if (search->block->aggs[i].col.id == e->col) search->found = e;
     }
@@ -42,10 +44,7 @@ static bool find_aggregate(void *ctx, const Expr *e)
 /* A target used as a key must hold no aggregate; its subqueries move below the aggregation. */
 static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList *post, Error *err)
 {
-    struct {
-        const Block *block;
-        const Expr *found;
-    } search = {block, NULL};
+    AggregateSearch search = {block, NULL};
     (void)expr_walk(e, find_aggregate, &search);
     if (search.found != NULL) {
         return error_at(err, SQLSTATE_GROUPING_ERROR, search.found->position,
@@ -83,13 +82,13 @@ static tcudb_status bind_key(Binder *b, Block *block, const Node *node, TargetLi
         if (node->grouping_set->kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_EMPTY) return TCUDB_OK;
         return error_unsupported(err, bind_node_position(b, node), "GROUPING SETS, ROLLUP and CUBE");
     }
-    uint32_t target;
+    uint32_t target = 0;
     TRY(bind_order_target(b, block, node, targets, "GROUP BY", &target, err));
     if (target != UINT32_MAX) {
         TRY(key_from_target(b, block, targets->exprs[target].expr, post, err));
         return add_key(b, targets->exprs[target].expr, out, err);
     }
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, block, node, &e, err));
     return add_key(b, e, out, err);
 }

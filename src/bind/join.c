@@ -89,7 +89,7 @@ static tcudb_status merged_column(Binder *b, JoinKind kind, const ScopeCol *left
                                   Error *err)
 {
     Expr *sides[2] = {left->expr, right->expr};
-    Type type;
+    Type type = {0};
     TRY(bind_unify(b, sides, 2, "JOIN/USING", 0, &type, err));
     out->name = left->name;
     out->expr = kind == JOIN_RIGHT ? sides[1] : sides[0];
@@ -110,9 +110,9 @@ static tcudb_status missing_common(const char *side, Str name, Error *err)
 static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinExpr *join, const JoinSides *sides,
                                   ScopeItem **item, Expr **cond, Error *err)
 {
-    ScopeCol *left, *right;
+    ScopeCol *left = NULL, *right = NULL;
     uint32_t nleft, nright, nnames, at = 0;
-    Str *names;
+    Str *names = NULL;
     TRY(side_columns(b, block, sides->first, sides->middle, &left, &nleft, err));
     TRY(side_columns(b, block, sides->middle, sides->end, &right, &nright, err));
     TRY(common_names(b, join, left, nleft, right, nright, &names, &nnames, err));
@@ -127,7 +127,7 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
     TRY_PTR(right_used);
     *cond = NULL;
     for (uint32_t i = 0; i < nnames; i++) {
-        uint32_t l, r;
+        uint32_t l = 0, r = 0;
         TRY(find_common(left, nleft, names[i], "left", &l, err));
         if (l == UINT32_MAX) return missing_common("left", names[i], err);
         TRY(find_common(right, nright, names[i], "right", &r, err));
@@ -163,7 +163,7 @@ static tcudb_status outer_with_subqueries(Binder *b, JoinKind kind, JoinSides *s
                                           Plan **out, Error *err)
 {
     for (ApplySpec *spec = list->first, *next; spec != NULL; spec = next) {
-        bool left, right;
+        bool left = false, right = false;
         next = spec->next;
         TRY(depends_on(b, spec, sides->left, &left, err));
         TRY(depends_on(b, spec, sides->right, &right, err));
@@ -255,7 +255,7 @@ static tcudb_status using_alias(Binder *b, Block *block, const PgQuery__JoinExpr
                                 uint32_t first, Error *err)
 {
     if (join->join_using_alias == NULL || join->alias != NULL) return TCUDB_OK;
-    ScopeItem *merged;
+    ScopeItem *merged = NULL;
     uint32_t ncols = (uint32_t)join->n_using_clause;
     assert(ncols <= item->ncols);
     TRY(bind_scope_item_new(b, str_of(join->join_using_alias->aliasname), ncols, &merged, err));
@@ -270,7 +270,7 @@ static tcudb_status using_alias(Binder *b, Block *block, const PgQuery__JoinExpr
 tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, Plan **out, bool *lateral, Error *err)
 {
     JoinSides sides = {.first = block->nitems};
-    bool left_lateral;
+    bool left_lateral = false;
     TRY(bind_from_item(b, block, join->larg, &sides.left, &left_lateral, err));
     sides.middle = block->nitems;
     TRY(bind_from_item(b, block, join->rarg, &sides.right, &sides.lateral, err));
@@ -278,8 +278,8 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
     TRY(bind_scope_conflict(block, sides.first, sides.middle, err));
     *lateral = left_lateral || sides.lateral;
     if (sides.lateral) TRY(bind_refers_to(b, sides.right, sides.left, &sides.lateral, err));
-    ScopeItem *item;
-    Expr *cond;
+    ScopeItem *item = NULL;
+    Expr *cond = NULL;
     ApplyList list = {0};
     TRY(merge_columns(b, block, join, &sides, &item, &cond, err));
     TRY(on_condition(b, block, join, &sides, &list, &cond, err));

@@ -20,7 +20,7 @@ static tcudb_status constant(Binder *b, const Value *value, int position, Expr *
 
 static tcudb_status number(Binder *b, const char *text, int position, Expr **out, Error *err)
 {
-    Value value;
+    Value value = {0};
     tcudb_status status = value_number_literal(str_of(text), &value, err);
     if (status != TCUDB_OK && err != NULL && err->position == 0) err->position = position;
     TRY(status);
@@ -133,8 +133,8 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
 
 tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err)
 {
-    Type type;
-    Expr *arg;
+    Type type = {0};
+    Expr *arg = NULL;
     TRY(bind_typename(b, node->type_name, &type, err));
     TRY(bind_expr(b, block, node->arg, &arg, err));
     int position = node->location >= 0 ? bind_position(b, node->location) : bind_position(b, node->type_name->location);

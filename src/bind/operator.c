@@ -113,7 +113,7 @@ static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Err
         return row_subquery(b, block, op, out, err);
     }
     if (is_row(node->lexpr) || is_row(node->rexpr)) {
-        Expr **left, **right;
+        Expr **left = NULL, **right = NULL;
         uint32_t n = 0;
         TRY(row_operands(b, block, op, &left, &right, &n, err));
         return bind_compare(b, op->name, left, right, n, op->position, op->start, out, err);
@@ -124,7 +124,7 @@ static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Err
     if (node->rexpr == NULL)
         return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "postfix operators are not supported");
     TRY(bind_expr(b, block, node->rexpr, &args[n++], err));
-    Value value;
+    Value value = {0};
     if (n == 1 && strcmp(op->name, "-") == 0 && NODE_IS(node->rexpr, A_CONST) && negate_literal(args[0], &value)) {
         *out = expr_const(b->arena, &value, op->start, err);
         TRY_PTR(*out);
@@ -156,7 +156,7 @@ static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, ui
     args[0] = left;
     for (uint32_t i = 0; i < n; i++) args[i + 1] = list[i];
     for (uint32_t i = 0; i <= n; i++) types[i] = args[i]->type;
-    Type type;
+    Type type = {0};
     if (func_common_type(types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
         return in_chain(b, op, left, list, n, out, err);
     for (uint32_t i = 0; i <= n; i++) {
@@ -172,13 +172,13 @@ static tcudb_status in_rows(Binder *b, Block *block, const Op *op, const PgQuery
 {
     *out = NULL;
     const PgQuery__RowExpr *row = op->node->lexpr->row_expr;
-    Expr **left;
+    Expr **left = NULL;
     TRY(bind_expr_list(b, block, row->args, row->n_args, &left, err));
     for (size_t i = 0; i < list->n_items; i++) {
         if (!is_row(list->items[i]) || list->items[i]->row_expr->n_args != row->n_args) {
             return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "unequal number of entries in row expressions");
         }
-        Expr **right, *test;
+        Expr **right = NULL, *test = NULL;
         TRY(bind_expr_list(b, block, list->items[i]->row_expr->args, row->n_args, &right, err));
         TRY(bind_compare(b, "=", left, right, (uint32_t)row->n_args, op->position, op->start, &test, err));
         TRY(bind_and_or(b, EXPR_OR, *out, test, out, err));
@@ -193,7 +193,7 @@ static tcudb_status in_expr(Binder *b, Block *block, const Op *op, Expr **out, E
     if (is_row(op->node->lexpr)) {
         TRY(in_rows(b, block, op, list, out, err));
     } else {
-        Expr *left, **items;
+        Expr *left = NULL, **items = NULL;
         TRY(bind_expr(b, block, op->node->lexpr, &left, err));
         TRY(bind_expr_list(b, block, list->items, list->n_items, &items, err));
         TRY(in_list(b, op, left, items, (uint32_t)list->n_items, out, err));
@@ -205,7 +205,7 @@ static tcudb_status in_expr(Binder *b, Block *block, const Op *op, Expr **out, E
 
 static tcudb_status between_once(Binder *b, const Op *op, Expr *x, Expr *low, Expr *high, Expr **out, Error *err)
 {
-    Expr *above, *below;
+    Expr *above = NULL, *below = NULL;
     TRY(binary(b, op, ">=", x, low, &above, err));
     TRY(binary(b, op, "<=", x, high, &below, err));
     return bind_and_or(b, EXPR_AND, above, below, out, err);
@@ -215,12 +215,12 @@ static tcudb_status between(Binder *b, Block *block, const Op *op, Expr **out, E
 {
     PgQuery__AExprKind kind = op->node->kind;
     assert(NODE_IS(op->node->rexpr, LIST) && op->node->rexpr->list->n_items == 2);
-    Expr *x, **bounds;
+    Expr *x = NULL, **bounds = NULL;
     TRY(bind_expr(b, block, op->node->lexpr, &x, err));
     TRY(bind_expr_list(b, block, op->node->rexpr->list->items, 2, &bounds, err));
     TRY(between_once(b, op, x, bounds[0], bounds[1], out, err));
     if (kind == PG_QUERY__A__EXPR__KIND__AEXPR_BETWEEN_SYM || kind == PG_QUERY__A__EXPR__KIND__AEXPR_NOT_BETWEEN_SYM) {
-        Expr *swapped;
+        Expr *swapped = NULL;
         TRY(between_once(b, op, x, bounds[1], bounds[0], &swapped, err));
         TRY(bind_and_or(b, EXPR_OR, *out, swapped, out, err));
     }
@@ -280,7 +280,7 @@ static tcudb_status array_elements(Binder *b, Block *block, const Op *op, Expr *
 static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
-    Expr *left, **items;
+    Expr *left = NULL, **items = NULL;
     uint32_t n = 0;
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
     TRY(array_elements(b, block, op, &items, &n, err));

@@ -20,7 +20,7 @@ static tcudb_status target_by_name(Binder *b, Block *block, const Node *node, co
     Str name = str_of(sql_string(node->column_ref->fields[0]));
     int position = bind_node_position(b, node);
     if (is_group_by(clause)) {
-        Expr *column;
+        Expr *column = NULL;
         TRY(bind_scope_find_local(b, block, name, position, &column, err));
         if (column != NULL) return TCUDB_OK;
     }
@@ -85,7 +85,7 @@ static tcudb_status sort_target(Binder *b, Block *block, const Node *node, Targe
     shown.n = visible;
     TRY(bind_order_target(b, block, node, &shown, "ORDER BY", index, err));
     if (*index != UINT32_MAX) return TCUDB_OK;
-    Expr *expr;
+    Expr *expr = NULL;
     TRY(bind_expr(b, block, node, &expr, err));
     for (uint32_t i = 0; i < targets->n; i++) {
         if (!expr_equal(targets->exprs[i].expr, expr)) continue;
@@ -133,7 +133,7 @@ static tcudb_status limit_expr(Binder *b, Block *block, const Node *node, Place 
     ApplyList list = {0};
     block->place = place;
     block->applies = &list;
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, block, node, &e, err));
     if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in %s", what);
     const Expr *column = NULL;
@@ -146,7 +146,7 @@ static tcudb_status limit_expr(Binder *b, Block *block, const Node *node, Place 
     if (bind_is_null_const(e)) return TCUDB_OK; /* LIMIT ALL, LIMIT NULL */
     Type wide = TYPE(TYPE_INT8);
     if (e->type.id != TYPE_UNKNOWN) {
-        const Func *cast;
+        const Func *cast = NULL;
         if (func_cast(e->type, wide, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
             return error_at(err, SQLSTATE_DATATYPE_MISMATCH, e->position,
                             "argument of %s must be type bigint, not type %s", what, type_base_name(e->type));
@@ -162,7 +162,7 @@ tcudb_status bind_order_limit(Binder *b, Block *block, const PgQuery__SelectStmt
     if (stmt->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
         return error_unsupported(err, bind_node_position(b, stmt->limit_count), "FETCH FIRST ... WITH TIES");
     }
-    Expr *limit, *offset;
+    Expr *limit = NULL, *offset = NULL;
     block->saw_outer = false;
     TRY(limit_expr(b, block, stmt->limit_offset, PLACE_OFFSET, "OFFSET", &offset, err));
     TRY(limit_expr(b, block, stmt->limit_count, PLACE_LIMIT, "LIMIT", &limit, err));

@@ -88,7 +88,7 @@ tcudb_status bind_plan_lateral(Binder *b, ApplyKind kind, Plan *left, Plan *righ
 tcudb_status bind_plan_apply(Binder *b, Plan *plan, const ApplyList *list, Plan **out, Error *err)
 {
     for (const ApplySpec *spec = list->first; spec != NULL; spec = spec->next) {
-        Plan *apply;
+        Plan *apply = NULL;
         TRY(binary(b, PLAN_APPLY, plan, spec->right, 1, &apply, err));
         apply->cols[plan->ncols] = spec->result;
         apply->apply.kind = spec->kind;

@@ -165,7 +165,7 @@ static ScopeItem *find_item(const Block *block, Str name, uint32_t *n)
 /* An item that is there under another name, or not in sight from here; *lateral: only for want of LATERAL. */
 static const ScopeItem *hidden_item(const Block *block, Str name, bool *lateral)
 {
-    uint32_t n;
+    uint32_t n = 0;
     *lateral = false;
     for (const Block *at = block; at != NULL; at = at->outer) {
         const ScopeItem *item = at->sibling == NULL ? NULL : find_item(at->sibling, name, &n);
@@ -180,7 +180,7 @@ static const ScopeItem *hidden_item(const Block *block, Str name, bool *lateral)
 
 static tcudb_status no_item(const Block *block, Str name, int position, Error *err)
 {
-    bool lateral;
+    bool lateral = false;
     const ScopeItem *item = hidden_item(block, name, &lateral);
     if (item == NULL) {
         return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
@@ -203,7 +203,7 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
 {
     (void)b;
     for (Block *at = block; at != NULL; at = at->outer) {
-        uint32_t n;
+        uint32_t n = 0;
         *out = find_item(at, name, &n);
         *level = at;
         if (n > 1) {
@@ -225,7 +225,7 @@ static tcudb_status bare_column(Binder *b, Block *block, Str name, int position,
         }
     }
     for (Block *at = block; at != NULL; at = at->outer) {
-        uint32_t n;
+        uint32_t n = 0;
         if (find_item(at, name, &n) != NULL)
             return error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
     }
@@ -237,8 +237,8 @@ static tcudb_status bare_column(Binder *b, Block *block, Str name, int position,
 
 static tcudb_status qualified_column(Binder *b, Block *block, Str table, Str name, int position, Expr **out, Error *err)
 {
-    ScopeItem *item;
-    Block *level;
+    ScopeItem *item = NULL;
+    Block *level = NULL;
     TRY(bind_scope_find_item(b, block, table, position, &item, &level, err));
     const ScopeCol *found = NULL;
     TRY(find_in_item(item, name, position, &found, err));

@@ -88,10 +88,10 @@ static tcudb_status distinct_on(Binder *b, Select *s, Error *err)
         const Node *node = s->stmt->distinct_clause[i];
         TargetList shown = s->targets;
         shown.n = s->visible;
-        uint32_t target;
+        uint32_t target = 0;
         TRY(bind_order_target(b, &s->block, node, &shown, "DISTINCT ON", &target, err));
         if (target == UINT32_MAX) {
-            Expr *e;
+            Expr *e = NULL;
             TRY(bind_expr(b, &s->block, node, &e, err));
             for (target = 0; target < s->targets.n; target++) {
                 if (expr_equal(s->targets.exprs[target].expr, e)) break;
@@ -157,7 +157,7 @@ static tcudb_status bind_distinct(Binder *b, Select *s, Error *err)
 
 static tcudb_status apply_group(Binder *b, Select *s, Error *err)
 {
-    GroupMap *map;
+    GroupMap *map = NULL;
     TRY(bind_plan_apply(b, s->plan, &s->block.pre, &s->plan, err));
     TRY(bind_group_plan(b, &s->block, &s->keys, s->plan, &s->plan, &map, err));
     for (uint32_t i = 0; i < s->targets.n; i++) {

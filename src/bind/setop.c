@@ -117,7 +117,7 @@ tcudb_status bind_setop_node(Binder *b, SetKind kind, bool all, Plan *left, Plan
 static tcudb_status combine(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, Plan **out,
                             Error *err)
 {
-    Plan *left, *right;
+    Plan *left = NULL, *right = NULL;
     TRY(bind_select(b, outer, sibling, stmt->larg, true, &left, err));
     TRY(bind_select(b, outer, sibling, stmt->rarg, true, &right, err));
     Type *types = ARENA_ARRAY(b->arena, Type, left->ncols, err);
@@ -136,7 +136,7 @@ static tcudb_status sort_outputs(Binder *b, const PgQuery__SelectStmt *stmt, Pla
     if (stmt->n_sort_clause == 0) return TCUDB_OK;
     Block block = {0};
     TargetList targets = {0};
-    ScopeItem *item;
+    ScopeItem *item = NULL;
     TRY(bind_scope_item_of_plan(b, (Str){0}, input, input->ncols, &item, err));
     TRY(bind_scope_add(b, &block, item, err));
     for (uint32_t i = 0; i < input->ncols; i++) {
@@ -169,7 +169,7 @@ static tcudb_status sort_outputs(Binder *b, const PgQuery__SelectStmt *stmt, Pla
 tcudb_status bind_setop(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, Plan **out,
                         Error *err)
 {
-    Plan *plan;
+    Plan *plan = NULL;
     TRY(combine(b, outer, sibling, stmt, &plan, err));
     Block block = {.outer = outer};
     TRY(sort_outputs(b, stmt, plan, true, &plan, err));
@@ -210,7 +210,7 @@ tcudb_status bind_values_union(Binder *b, Plan *values, const ApplyList *lists, 
             exprs[i].expr = values->values.rows_exprs[row * values->ncols + i];
             exprs[i].col = bind_new_col(b, values->cols[i].type, values->cols[i].name);
         }
-        Plan *plan;
+        Plan *plan = NULL;
         TRY(bind_plan_one_row(b, &plan, err));
         TRY(bind_plan_apply(b, plan, &lists[row], &plan, err));
         TRY(bind_plan_project(b, plan, exprs, values->ncols, &plan, err));

@@ -49,8 +49,8 @@ static tcudb_status any_all(Binder *b, Block *block, const PgQuery__SubLink *lin
     bool any = link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK;
     const char *op = link->n_oper_name == 0 ? "=" : sql_last_name(link->oper_name, link->n_oper_name);
     int position = bind_position(b, link->location);
-    Expr **left, **right;
-    uint32_t n;
+    Expr **left = NULL, **right = NULL;
+    uint32_t n = 0;
     TRY(left_operands(b, block, link->testexpr, &left, &n, err));
     TRY(test_columns(b, link, spec->right, n, &right, err));
     TRY(bind_compare(b, op, left, right, n, position, position, &spec->test, err));
@@ -68,8 +68,8 @@ static tcudb_status row_compare(Binder *b, Block *block, const PgQuery__SubLink 
 {
     const char *op = sql_last_name(link->oper_name, link->n_oper_name);
     int position = bind_position(b, link->location);
-    Expr **left, **right, *test;
-    uint32_t n;
+    Expr **left = NULL, **right = NULL, *test = NULL;
+    uint32_t n = 0;
     TRY(left_operands(b, block, link->testexpr, &left, &n, err));
     TRY(test_columns(b, link, spec->right, n, &right, err));
     TRY(bind_compare(b, op, left, right, n, position, position, &test, err));

@@ -17,7 +17,7 @@ static tcudb_status function_arg(Binder *b, Block *block, const PgQuery__FuncCal
     Place place_before = block->place;
     block->applies = &list;
     block->place = PLACE_FROM_FUNCTION;
-    Expr *e;
+    Expr *e = NULL;
     tcudb_status status = bind_expr(b, block, node, &e, err);
     block->applies = applies_before;
     block->place = place_before;
@@ -87,14 +87,14 @@ static tcudb_status scalar_scan(Binder *b, Block *block, const Node *node, const
     Place place_before = block->place;
     block->applies = &list;
     block->place = PLACE_FROM_FUNCTION;
-    Expr *value;
+    Expr *value = NULL;
     tcudb_status status = bind_expr(b, block, node, &value, err);
     block->applies = applies_before;
     block->place = place_before;
     TRY(status);
     if (value->type.id == TYPE_UNKNOWN)
         TRY(bind_coerce(b, value, TYPE(TYPE_TEXT), CAST_IMPLICIT, value->position, &value, err));
-    Plan *row;
+    Plan *row = NULL;
     TRY(bind_plan_one_row(b, &row, err));
     TRY(bind_plan_apply(b, row, &list, &row, err));
     NamedExpr named = {bind_new_col(b, value->type, name), value};
@@ -127,7 +127,7 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
         TRY(function_scan(b, block, func, node->func_call, out, err));
     else
         TRY(scalar_scan(b, block, node, name, out, err));
-    ScopeItem *item;
+    ScopeItem *item = NULL;
     TRY(bind_scope_item_of_plan(b, str_of(name), *out, (*out)->ncols, &item, err));
     item->any_case = func != NULL;
     name_single_column(item, range->alias);

@@ -85,7 +85,7 @@ static const char *name_of_value_function(PgQuery__SQLValueFunctionOp op)
 static int figure_name(const Node *node, const char **name)
 {
     if (node == NULL) return 0;
-    int strength;
+    int strength = 0;
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_COLUMN_REF:
         *name = sql_last_name(node->column_ref->fields, node->column_ref->n_fields);
@@ -158,8 +158,8 @@ static tcudb_status star(Binder *b, Block *block, const PgQuery__ColumnRef *ref,
 {
     int position = bind_position(b, ref->location);
     if (ref->n_fields == 1) return all_columns(b, block, position, list, err);
-    ScopeItem *item;
-    Block *level;
+    ScopeItem *item = NULL;
+    Block *level = NULL;
     TRY(bind_scope_find_item(b, block, str_of(sql_string(ref->fields[ref->n_fields - 2])), position, &item, &level,
                              err));
     return add_item(b, item, position, list, err);
@@ -180,7 +180,7 @@ tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, siz
             TRY(star(b, block, target->val->column_ref, list, err));
             continue;
         }
-        Expr *expr;
+        Expr *expr = NULL;
         TRY(bind_expr(b, block, target->val, &expr, err));
         const char *name = target->name[0] != '\0' ? target->name : bind_target_name(target->val);
         TRY(bind_target_add(b, list, expr, name, bind_node_position(b, target->val), err));

@@ -168,7 +168,7 @@ static tcudb_status bind_prepare(Binder *b, const PgQuery__PrepareStmt *node, St
     }
     stmt->nargs = (uint32_t)node->n_argtypes;
     stmt->arg_types = types;
-    int from;
+    int from = 0;
     TRY(sql_after_as(b->arena, b->ast, &from, err));
     assert(from >= 0);
     stmt->text = sql_text_from(b->ast, from);
@@ -183,7 +183,7 @@ static tcudb_status bind_execute(Binder *b, const PgQuery__ExecuteStmt *node, St
     Value *args = ARENA_ARRAY(b->arena, Value, node->n_params, err);
     TRY_PTR(args);
     for (size_t i = 0; i < node->n_params; i++) {
-        int position;
+        int position = 0;
         const Node *param = node->params[i];
         bool text = NODE_IS(param, A_CONST) && !param->a_const->isnull &&
                     param->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
@@ -207,7 +207,7 @@ static tcudb_status bind_procedure_call(Binder *b, const PgQuery__CallStmt *node
     TRY_PTR(options);
     for (size_t i = 0; i < call->n_args; i++) {
         const Node *arg = call->args[i];
-        int position;
+        int position = 0;
         if (NODE_IS(arg, NAMED_ARG_EXPR)) {
             StmtOption *option = &options[stmt->noptions++];
             option->name = str_of(arg->named_arg_expr->name);

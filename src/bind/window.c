@@ -146,7 +146,7 @@ static bool same_window(const WindowDef *a, const WindowDef *c)
 
 static tcudb_status frame_offset(Binder *b, Block *block, const Node *node, const char *mode, Expr **out, Error *err)
 {
-    Expr *e;
+    Expr *e = NULL;
     TRY(bind_expr(b, block, node, &e, err));
     if (bind_expr_has_col(e, 0)) {
         return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, e->position,
@@ -226,7 +226,7 @@ static tcudb_status bind_function(Binder *b, Block *block, const PgQuery__FuncCa
 {
     const char *name = bind_func_name(node);
     int position = bind_position(b, node->location);
-    Expr **args;
+    Expr **args = NULL;
     uint32_t n = (uint32_t)node->n_args;
     TRY(bind_expr_list(b, block, node->args, n, &args, err));
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
@@ -242,7 +242,7 @@ static tcudb_status bind_function(Binder *b, Block *block, const PgQuery__FuncCa
         return settle_types(b, call, name, position, err);
     }
     if (!bind_is_window_name(name)) {
-        Expr *ignored;
+        Expr *ignored = NULL;
         TRY(bind_call(b, FUNC_FUNCTION, name, args, n, position, position, &ignored, err));
         return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position,
                         "OVER specified, but %s is not a window function nor an aggregate function", name);

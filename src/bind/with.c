@@ -213,7 +213,7 @@ static void widen_types(const Plan *start, Type *types)
 static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
                                    const PgQuery__SelectStmt *stmt, CteEntry *entry, Error *err)
 {
-    Plan *start, *step;
+    Plan *start = NULL, *step = NULL;
     TRY(check_refs(b, stmt, node->ctename, err));
     TRY(bind_select(b, outer, sibling, stmt->larg, false, &start, err));
     Type *types = ARENA_ARRAY(b->arena, Type, start->ncols, err);
@@ -246,7 +246,7 @@ static tcudb_status bind_one(Binder *b, Block *outer, const Block *sibling, cons
         return error_unsupported(err, position, "SEARCH and CYCLE");
     }
     const PgQuery__SelectStmt *stmt = node->ctequery->select_stmt;
-    CteEntry *entry;
+    CteEntry *entry = NULL;
     TRY(new_entry(b, node, &entry, err));
     if (recursive && mentions(&node->ctequery->base, node->ctename)) {
         if (stmt->op != PG_QUERY__SET_OPERATION__SETOP_UNION) {

@@ -179,10 +179,10 @@ bool sql_incomplete(Str text)
 
 tcudb_status sql_after_as(Arena *arena, const Ast *ast, int *offset, Error *err)
 {
-    SqlToken *tokens;
-    uint32_t n;
-    bool ok;
-    const char *message;
+    SqlToken *tokens = NULL;
+    uint32_t n = 0;
+    bool ok = false;
+    const char *message = NULL;
     const struct SqlSource *source = ast->source;
     TRY(sql_scan_tokens(arena, source->parsed, &tokens, &n, &ok, &message, err));
     *offset = -1;

@@ -90,10 +90,10 @@ tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *er
     SqlSource *source = ARENA_NEW(arena, SqlSource, err);
     TRY_PTR(source);
     TRY(sql_source_init(arena, text, source, err));
-    SqlToken *tokens;
-    uint32_t ntokens;
-    bool ok;
-    const char *message;
+    SqlToken *tokens = NULL;
+    uint32_t ntokens = 0;
+    bool ok = false;
+    const char *message = NULL;
     TRY(sql_scan_tokens(arena, source->parsed, &tokens, &ntokens, &ok, &message, err));
     if (ok) { /* otherwise the parser reports the same error with its position */
         TRY(sql_check_depth(tokens, ntokens, err));

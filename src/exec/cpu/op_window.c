@@ -390,7 +390,7 @@ static tcudb_status aggregate(Window *win, const Call *call, Error *err)
 
 static tcudb_status frame_offset(Window *win, Expr *e, const char *what, int64_t *out, Error *err)
 {
-    Value value;
+    Value value = {0};
     *out = 0;
     if (e == NULL) return TCUDB_OK;
     TRY(ev_value(win->x, e, &value, err));
@@ -438,9 +438,9 @@ static tcudb_status sort_input(Window *win, PhysNode *node, Error *err)
     uint32_t *map = ARENA_ARRAY(&x->arena, uint32_t, input->ncols + 1, err);
     TRY_PTR(map);
     for (uint32_t i = 0; i < input->ncols; i++) map[i] = i;
-    Rows *rows;
-    uint32_t *order;
-    Collector *sorted;
+    Rows *rows = NULL;
+    uint32_t *order = NULL;
+    Collector *sorted = NULL;
     TRY(exec_sort(x, node, keys, nkeys, UINT64_MAX, &rows, &order, err));
     TRY(collector_new(x, input->cols, input->ncols, &sorted, err));
     TRY(rows_push_order(x, node, rows, order, rows->n, map, input->ncols, collector_stage(sorted), err));
