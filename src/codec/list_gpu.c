@@ -16,7 +16,7 @@
 #include <assert.h>
 
 /* Shared memory of list_vse.cuh: struct Bunches, and what a lane past the end of a partial block may read. */
-enum { BUNCHES_BYTES = 32 * 8 + 36 * 4, VSE_OVER_READ = 4224, NARROW_MAX = 16, BURST_BYTES = 2 << 20 };
+enum { BUNCHES_BYTES = 32 * 8 + 32 * 4, VSE_OVER_READ = 4224, NARROW_MAX = 16, BURST_BYTES = 2 << 20 };
 enum { SHARED_PER_SM = 227 << 10, SUMS_BYTES = 1024 };
 
 void list_image_init(ListImage *image, uint32_t step, Mem *mem)

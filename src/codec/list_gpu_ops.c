@@ -15,7 +15,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { GROUP_BYTES = 512 << 20, OVER_READ = 4224, WARP_SPACE = 32 * 8 + 36 * 4 + 2 * 4096 + 1024 };
+enum { GROUP_BYTES = 512 << 20, OVER_READ = 4224, WARP_SPACE = 32 * 8 + 32 * 4 + 2 * 4096 + 1024 };
 
 static tcudb_status open_kernels(ListGpuIndex *x, Error *err)
 {

@@ -114,6 +114,7 @@ template <class A, class B> struct Choose<false, A, B> {
 /* FULL: the block has 1024 values. Kernels branch once a block: a test in every group would keep the compiler from moving
  * one group's loads before another's arithmetic. A kernel names a sink by a struct with a template `type`. */
 template <bool FULL> struct StoreSink {
+    static constexpr bool fused = false; /* limited by memory, not by arithmetic */
     u32 *out; /* the lane's first value */
     u32 n, lane;
     DEVICE void init(const ListArgs &a, u32 block, u32 lane_, const Entry &e)
@@ -147,6 +148,7 @@ struct Store {
 
 /* Folds to one word a block: the sum of OP::of(value, limit). */
 template <class OP, bool FULL> struct FoldSink {
+    static constexpr bool fused = true;
     u32 acc, n, lane, limit;
     DEVICE void init(const ListArgs &a, u32, u32 lane_, const Entry &e)
     {

@@ -52,7 +52,7 @@ template <bool GAPS> DEVICE u32 decode_here(const ListArgs &a, u32 image_bytes, 
         good = scan_signatures<true>(s.bunches, record, table, work, e, scan, lane);
         if (good) {
             rank_starts(s.bunches, record, scan, lane);
-            vse_groups<true>(to, s.bunches, lane);
+            vse_groups<true, false>(to, s.bunches, table, lane);
         }
     } else {
         good = e.count() ? pfor_block<true>(to, payload, e, work, lane) : pfor_block<false>(to, payload, e, work, lane);
@@ -65,7 +65,7 @@ template <bool GAPS> DEVICE u32 decode_here(const ListArgs &a, u32 image_bytes, 
 
 DEVICE void load_table(u32 *table)
 {
-    for (u32 i = threadIdx.x; i < 256; i += blockDim.x) table[i] = SIGNATURES[i] & 0x3ffffff;
+    for (u32 i = threadIdx.x; i < TABLE; i += blockDim.x) table[i] = table_entry(i, i < 256 ? SIGNATURES[i] : 0);
     __syncthreads();
 }
 
@@ -135,7 +135,7 @@ DEVICE u32 filter(const ListOpsArgs &a, u32 list, u32 n, WarpSpace &s, const u32
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_and(const ListOpsArgs a)
 {
     extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[256];
+    __shared__ u32 table[TABLE];
     u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
     load_table(table);
     if (k >= a.tasks) return;
@@ -157,7 +157,7 @@ extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_and(const 
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_mark(const ListOpsArgs a)
 {
     extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[256];
+    __shared__ u32 table[TABLE];
     u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
     load_table(table);
     if (k >= a.tasks) return;
@@ -178,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_mark(const
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_score(const ListOpsArgs a)
 {
     extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[256];
+    __shared__ u32 table[TABLE];
     u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
     load_table(table);
     if (k >= a.tasks) return;

@@ -5,7 +5,7 @@
 
 /* Fused, with d-gaps, a lane owns values 32 lane .. + 31: its bunch starts are one word, and one warp scan a block does.
  * (Sums without gaps are faster the other way: here lanes' slots lie a multiple of 4 bytes apart, and meet in banks.) */
-template <class OP> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s, const uint2 *record, const Entry &e,
+template <class OP> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s, const u32 *table, const uint2 *record, const Entry &e,
                                             const Scan &scan, u32 lane)
 {
     u32 starts = s.starts[lane], n = __popc(starts), eight = 8, acc = 0, at = 0, v[32];
@@ -14,8 +14,8 @@ template <class OP> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s,
 #pragma unroll
     for (int q = 0; q < 8; q++) {
         uint2 r = shared_pair(mad(__popc(starts & (2u << 4 * q) - 1), eight, rank));
-        u32 select = ((starts >> 4 * q & 0xe) * 0x248 & 0x1110) * 0x111, u[4];
-        cut_window(permute_bytes(r.y, select), mad(r.y & 0xff, first + 4 * q, r.x), u);
+        u32 w0 = r.y & 0xff, u[4];
+        cut_window(widths_of(r.y, table, q ? starts >> (4 * q - 1) : starts << 1), w0, mad(w0, first + 4 * q, r.x), u);
 #pragma unroll
         for (int t = 0; t < 4; t++) v[4 * q + t] = at += u[t] + a.step;
     }
@@ -36,7 +36,7 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_vse_count(
     extern __shared__ __align__(16) u8 shared[];
     VseBlock b = {};
     if (!b.begin<false>(a, shared)) return;
-    u32 acc = __reduce_add_sync(ALL, fold_bunches<OpAtMost>(a, *b.bunches, b.record, b.e, b.scan, b.lane));
+    u32 acc = __reduce_add_sync(ALL, fold_bunches<OpAtMost>(a, *b.bunches, b.table, b.record, b.e, b.scan, b.lane));
     if (b.lane == 0) a.result[b.block] = acc;
 }
 

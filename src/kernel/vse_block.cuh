@@ -25,7 +25,6 @@
 struct Bunches {
     uint2 rank[32]; /* per 32 values: bits where bunches begin, address of the last record before */
     u32 starts[32];
-    u32 pad[4];
 };
 
 /* By signature: width << 26 | length * width << 11 | length. */
@@ -64,12 +63,10 @@ template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record
     u32 w = widths4<WIDE>(q), w2 = widths4<WIDE>(next), total = t4[0] + t4[1] + t4[2] + t4[3];
     u32 sum = scan.sum(total), x = *carry + sum - total;
     *carry += __shfl_sync(ALL, sum, 31);
+    if (FULL || i < m) *late |= x; /* one of four will do: a start past 1024 cannot be jumped over by 256 values */
 #pragma unroll
     for (int t = 0; t < 4; t++) {
-        if (FULL || i + t < m) {
-            y[t] = start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t));
-            *late |= x;
-        }
+        if (FULL || i + t < m) y[t] = start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t));
         x += t4[t];
     }
     if (FULL || i < m) {
@@ -94,12 +91,11 @@ template <bool WIDE, int K> DEVICE void scan_rest(u8 *starts, uint2 *record, con
     }
     u32 w = widths4<WIDE>(q), w2 = K > 1 ? widths4<WIDE>(next) : 0, sum = scan.sum(total), x = *carry + sum - total;
     *carry += __shfl_sync(ALL, sum, 31);
+    if (i < m) *late |= x;
 #pragma unroll
     for (int t = 0; t < K; t++) {
-        if (i + t < m) {
+        if (i + t < m)
             record[i + t] = make_uint2(start_bunch(starts, x, __byte_perm(w, 0, 0x4440 + t)), t ? shift_right(w, w2, 8 * t) : w);
-            *late |= x;
-        }
         x += t4[t];
     }
 }
@@ -139,12 +135,12 @@ DEVICE u32 shift_left_high(u32 low, u32 high, u32 s) /* upper word of high:low <
     return r;
 }
 
-/* Four slots of up to 16 bits, whose widths are the bytes of w, from a biased bit address on. */
-DEVICE void cut_window(u32 w, u32 bit, u32 *v)
+/* Four slots of up to 16 bits, whose widths are the bytes of w (w0: the lowest), from a biased bit address on. */
+DEVICE void cut_window(u32 w, u32 w0, u32 bit, u32 *v)
 {
     u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
     u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit), left = mad(w, 0xfefefeffu, 0x40404040u);
-    v[0] = low & ones(w & 0xff);
+    v[0] = low & ones(w0);
 #pragma unroll
     for (int t = 1; t < 4; t++) /* the slot's end to the top of 64 bits, then its width down */
         v[t] = __funnelshift_lc(shift_left_high(low, high, __byte_perm(left, 0, 0x4440 + t)), 0u, __byte_perm(w, 0, 0x4440 + t));
@@ -164,28 +160,44 @@ DEVICE void cut_windows(u32 w, u32 bit, u32 *v)
     }
 }
 
+/* Behind the 256 signatures of a CTA's table lie 8 selectors: how a record's widths fall to four values, by which of
+ * values 1..3 begin a bunch. Byte t of the result is the width number "bunches begun after value 0 and up to value t". */
+enum { TABLE = 256 + 8 };
+DEVICE u32 table_entry(u32 i, u32 signature)
+{
+    return i < 256 ? signature & 0x3ffffff : ((i - 256) * 2 * 0x248 & 0x1110) * 0x111;
+}
+/* `starts` rotated so that values 1..3 of the lane's four are bits 2..4. */
+DEVICE u32 widths_of(u32 record_widths, const u32 *table, u32 rotated)
+{
+    return permute_bytes(record_widths, shared_word<1024>(shared_address(table) + (rotated & 0x1c)));
+}
+
 /* The lane's four values of group g. */
-template <bool WIDE> DEVICE void cut_bunches(const Bunches &s, int g, u32 lane, u32 shift, u32 until, u32 eight, u32 *v)
+template <bool WIDE, bool LOOKUP> DEVICE void cut_bunches(const Bunches &s, const u32 *table, int g, u32 lane, u32 shift, u32 until, u32 eight, u32 *v)
 {
     uint2 q = s.rank[4 * g + (lane >> 3)], r = shared_pair(mad(__popc(q.x & until), eight, q.y));
-    /* byte t of the selector: bunches beginning after value 0 and up to value t */
-    u32 select = ((q.x >> shift & 0xe) * 0x248 & 0x1110) * 0x111, w = permute_bytes(r.y, select), w0 = r.y & 0xff;
+    u32 w0 = r.y & 0xff, w; /* the same by a load or by arithmetic, as the kernel has pipes to spare */
+    if (LOOKUP)
+        w = widths_of(r.y, table, shift_right(q.x, q.x, shift - 1));
+    else
+        w = permute_bytes(r.y, ((q.x >> shift & 0xe) * 0x248 & 0x1110) * 0x111);
     u32 bit = mad(w0, lane * 4 - 2047, mad(w0, g * 128, r.x));
     if (WIDE)
         cut_windows(w, bit, v);
     else
-        cut_window(w, bit, v);
+        cut_window(w, w0, bit, v);
 }
 
-template <bool WIDE, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &s, u32 lane)
+template <bool WIDE, bool LOOKUP, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &s, const u32 *table, u32 lane)
 {
     u32 shift = (lane & 7) * 4, until = 2u * (1u << shift) - 1, eight = 8;
     asm volatile("" : "+r"(eight));
 #pragma unroll
     for (int g = 0; g < 8; g += 2) {
         u32 v[8];
-        cut_bunches<WIDE>(s, g, lane, shift, until, eight, v);
-        cut_bunches<WIDE>(s, g + 1, lane, shift, until, eight, v + 4);
+        cut_bunches<WIDE, LOOKUP>(s, table, g, lane, shift, until, eight, v);
+        cut_bunches<WIDE, LOOKUP>(s, table, g + 1, lane, shift, until, eight, v + 4);
         out.pair(g, v);
     }
 }
@@ -199,11 +211,12 @@ struct VseBlock {
     u8 *image;
     Bunches *bunches;
     uint2 *record;
+    const u32 *table;
 
     /* Every warp of the CTA calls it. False: no block for this warp, or a damaged one, which was reported. */
     template <bool WIDE> DEVICE bool begin(const ListArgs &a, u8 *shared)
     {
-        __shared__ u32 table[256];
+        __shared__ u32 entries[TABLE];
         __shared__ __align__(8) u64 barriers[LIST_WARPS];
         u32 warp = threadIdx.x >> 5, barrier = shared_address(barriers + warp);
         u32 signature = __ldg(SIGNATURES + threadIdx.x); /* 256 threads; before the entry, whose latency hides it */
@@ -217,7 +230,9 @@ struct VseBlock {
             barrier_init(barrier);
             bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
         }
-        table[threadIdx.x] = signature & 0x3ffffff;
+        entries[threadIdx.x] = table_entry(threadIdx.x, signature);
+        if (threadIdx.x < 8) entries[256 + threadIdx.x] = table_entry(256 + threadIdx.x, 0);
+        table = entries;
         bunches->starts[lane] = 0;
         __syncthreads();
         if (!live) return false;
@@ -239,14 +254,14 @@ template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_sink(const ListArgs 
     sink.init(a, b.block, lane, b.e);
     if (!GAPS || WIDE) {
         typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE>(out, *b.bunches, lane);
+        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
         out.finish();
     } else if (b.e.span16()) {
         AscendingScan<SINK, true> out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE>(out, *b.bunches, lane);
+        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
     } else {
         AscendingScan<SINK, false> out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE>(out, *b.bunches, lane);
+        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
     }
     sink.finish(a, b.block);
 }
