@@ -128,9 +128,8 @@ static char *put_number(char *at, uint32_t value, int width)
 
 static char *put_text(char *at, const char *text)
 {
-    size_t n = strlen(text);
-    memcpy(at, text, n);
-    return at + n;
+    while (*text != '\0') *at++ = *text++;
+    return at;
 }
 
 static char *put_date(char *at, Civil c)

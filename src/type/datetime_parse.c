@@ -273,7 +273,7 @@ static Verdict decode_run(Decoder *d, const char *p)
 {
     size_t n = strspn(p, "0123456789");
     int32_t micros = 0;
-    if (n > 9) return BAD_FORMAT;
+    if (n > 9) return MONTH_DAY_OVERFLOW;
     if (p[n] != '\0') { /* a fraction: can only be a time */
         if (!fraction(p + n, &micros)) return BAD_FORMAT;
     } else if ((d->have & HAVE_DATE) != HAVE_DATE) {
@@ -623,7 +623,7 @@ tcudb_status date_parse(Str text, int32_t *out, Error *err)
 tcudb_status timestamp_parse(Str text, int64_t *out, Error *err)
 {
     Decoder d = {0};
-    int32_t day;
+    int32_t day = 0;
     Verdict v = decode(&d, text);
     if (v != GOOD) return verdict_error(v, "timestamp", text, err);
     if (d.special != 0 || d.is_epoch) {

@@ -437,7 +437,6 @@ static tcudb_status read_directive(Str f, uint32_t *at, Directive *d, Error *err
         d->width = 0;
         ++*at;
         if (d->position == 0) return zero_position(err);
-        start = *at;
     } else if (*at > start) {
         goto kind;
     }
@@ -505,7 +504,7 @@ static tcudb_status print_directive(const Value *v, const Directive *d, Buf *buf
 static tcudb_status format_width(EvalCtx *ctx, const Vector *args, uint32_t nargs, uint32_t row, uint32_t *next,
                                  Directive *d, Error *err)
 {
-    Value v, width;
+    Value v = {.null = true}, width = {.null = true};
     if (d->width_position == 0) return TCUDB_OK;
     TRY(pick(args, nargs, d->width_position > 0 ? d->width_position : 0, next, row, &v, err));
     if (v.null) return TCUDB_OK;
@@ -530,7 +529,7 @@ static tcudb_status format_row(EvalCtx *ctx, const Vector *args, uint32_t nargs,
             continue;
         }
         Directive d;
-        Value v;
+        Value v = {.null = true};
         TRY(read_directive(f, &at, &d, err));
         if (d.kind != 's' && d.kind != 'I' && d.kind != 'L') {
             tcudb_status status =

@@ -336,8 +336,8 @@ KERNEL(any_date_part)
     double *to = out->data;
     EACH_ROW(i, row)
     {
-        Num v;
-        bool null;
+        Num v = NUM_INT(0);
+        bool null = false;
         TRY(field_at(args, row, &v, &null, err));
         if (null)
             TRY(set_null(ctx, out, sel, n, row, err));

@@ -18,7 +18,10 @@ static tcudb_status too_long(Error *err)
 /* Room for a result of n bytes. */
 static tcudb_status text_room(EvalCtx *ctx, uint64_t n, char **out, Error *err)
 {
-    if (n > MAX_TEXT_BYTES) return too_long(err);
+    if (n > MAX_TEXT_BYTES) {
+        (void)too_long(err);
+        return TCUDB_ERROR;
+    }
     *out = arena_alloc_raw(ctx->arena, n == 0 ? 1 : (size_t)n, err);
     TRY_PTR(*out);
     return TCUDB_OK;

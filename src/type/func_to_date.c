@@ -196,8 +196,8 @@ static int32_t scale_micros(int32_t v, int digits)
 
 static tcudb_status read_y_yyy(const FormatField *f, Str *s, Reading *r, Error *err)
 {
-    int32_t thousands, rest;
-    int digits;
+    int32_t thousands = 0, rest = 0;
+    int digits = 0;
     TRY(read_int(f, s, 9, false, &thousands, &digits, err));
     if (s->len == 0 || s->ptr[0] != ',') return bad_value(f, *s, "Value must be an integer.", err);
     *s = after(*s, 1);
@@ -289,8 +289,8 @@ static tcudb_status read_format(const Format *format, Str s, Reading *r, Error *
         if (f->id == FIELD_Y_YYY) {
             TRY(read_y_yyy(f, &s, r, err));
         } else if (f->width > 0) {
-            int32_t v;
-            int digits;
+            int32_t v = 0;
+            int digits = 0;
             bool fixed = (digits_follow(format, i) || (f->id >= FIELD_FF1 && f->id <= FIELD_FF6)) && !f->fill;
             TRY(read_int(f, &s, f->width, fixed, &v, &digits, err));
             set_number(f->id, v, digits, r);

@@ -189,7 +189,7 @@ static uint32_t print_float(double v, bool single, char *out)
 {
     if (isnan(v)) return (uint32_t)snprintf(out, NUM_TEXT_MAX, "NaN");
     if (isinf(v)) return (uint32_t)snprintf(out, NUM_TEXT_MAX, "%s", v < 0 ? "-Infinity" : "Infinity");
-    char text[40], digits[24];
+    char text[40], digits[24] = "";
     int n = 0;
     shortest(fabs(v), single, text);
     char *e = strchr(text, 'e');
@@ -233,7 +233,7 @@ tcudb_status float8_parse(Str text, double *out, Error *err)
 
 tcudb_status float4_parse(Str text, float *out, Error *err)
 {
-    double wide;
+    double wide = 0;
     TRY(parse_float(text, true, &wide, err));
     *out = (float)wide;
     return TCUDB_OK;
