@@ -125,7 +125,7 @@ static tcudb_status functions_rows(Rows *rows, Error *err)
     rows_column(rows, "name", TYPE_TEXT);
     rows_column(rows, "kind", TYPE_TEXT);
     rows_column(rows, "usage", TYPE_TEXT);
-    for (uint32_t i = 0; i < AGG_KINDS; i++)
+    for (uint32_t i = AGG_COUNT; i < AGG_KINDS; i++) /* not count(*), which has count's name */
         if (agg_exists(str_of(agg_name((AggKind)i))))
             TRY(function_row(rows, agg_name((AggKind)i), "aggregate", NULL, err));
     for (uint32_t i = 0; (func = files_table_func_at(i)) != NULL; i++)

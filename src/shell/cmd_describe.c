@@ -28,7 +28,7 @@ static void each_row(const tcudb_result *result, RowFn fn, void *ctx)
         const tcudb_chunk *chunk = tcudb_result_chunk(result, k);
         for (uint64_t row = 0; row < chunk->rows; row++) {
             for (uint32_t c = 0; c < n; c++)
-                if (tcudb_format(chunk, c, row, cells[c], CELL_SIZE) == SIZE_MAX) cells[c][0] = '\0';
+                if (tcudb_format(chunk, c, row, cells[c], CELL_SIZE) == SIZE_MAX) shell_out_of_memory();
             fn(ctx, cells);
         }
     }

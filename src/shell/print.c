@@ -106,7 +106,8 @@ const char *print_cell(Print *print, const tcudb_chunk *chunk, uint32_t col, uin
         print->cell.cap = n + 1;
         n = tcudb_format(chunk, col, row, print->cell.data, print->cell.cap);
     }
-    *len = n == SIZE_MAX ? 0 : n;
+    if (n == SIZE_MAX) shell_out_of_memory(); /* never an empty value for one that is there */
+    *len = n;
     return print->cell.data;
 }
 

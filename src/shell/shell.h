@@ -114,6 +114,7 @@ void shell_running(bool running);
 /* ---- text.c ---------------------------------------------------------------------------------- */
 
 /* The shell gives up with exit status 1 when memory for its own text runs out. */
+void shell_out_of_memory(void) __attribute__((noreturn));
 void *shell_alloc(size_t size);
 void *shell_realloc(void *old, size_t size);
 char *shell_strdup(const char *text);

@@ -10,13 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void shell_out_of_memory(void)
+{
+    fputs("tcudb: out of memory\n", stderr);
+    exit(EXIT_FATAL);
+}
+
 void *shell_realloc(void *old, size_t size)
 {
     void *ptr = realloc(old, size == 0 ? 1 : size);
-    if (ptr == NULL) {
-        fputs("tcudb: out of memory\n", stderr);
-        exit(EXIT_FATAL);
-    }
+    if (ptr == NULL) shell_out_of_memory();
     return ptr;
 }
 
