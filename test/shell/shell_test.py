@@ -82,6 +82,7 @@ def cases():
     yield "a folder as script", ["-f", "/tmp"], "", "", ["/tmp: Is a directory"], 1
     yield "a file as database", ["-c", "select 1", write("data.csv", "a\n1\n")], "", "", \
         ["is a file; a tcudb database is a directory", "SELECT * FROM"], 2
+    yield "a folder that is no database", ["-c", "select 1", FOLDER], "", "", ["is not a tcudb database", "HINT:"], 2
     yield "no database in a folder that is not there", ["--existing", "-c", "select 1", FOLDER + "/nix.tcu"], "", "", ["ERROR:"], 2
     yield "bad option", ["--frobnicate"], "", "", ["unrecognized option \"--frobnicate\"", "--help"], 1
     yield "two databases", ["a.tcu", "b.tcu"], "", "", ["only one database"], 1
