@@ -34,7 +34,7 @@ tcudb_status catalog_stats(const Table *table, uint32_t col, ColumnStats *out, E
     }
     double most = (double)(live - out->nulls);
     out->distinct = facts.distinct < most ? facts.distinct : most;
-    out->distinct_exact = text && live == facts.rows && facts.distinct <= most;
+    out->distinct_exact = facts.exact && live == facts.rows && facts.distinct <= most;
     out->unique = facts.ascending && live > 0;
     if (out->unique) {
         out->distinct = most;

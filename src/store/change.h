@@ -17,6 +17,6 @@ enum {
     CHANGE_ROWS = 7          /* id, reset, dictionaries, segments, rows, deletions */
 };
 
-enum { DICT_INLINE = 0, DICT_STORED = 1 };
+enum { DICT_INLINE = 0, DICT_STORED = 1, DICT_LOOSE = 2 /* a flag */ };
 
 #endif

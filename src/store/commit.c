@@ -79,14 +79,15 @@ static tcudb_status put_dict(Buf *buf, Disk *disk, Dict *dict, Error *err)
 {
     uint32_t count = dict_count(dict), known = dict->committed.count;
     if (count - known > DICT_INLINE_VALUES) TRY(dict_save(dict, err));
+    uint8_t loose = dict_is_loose(dict) ? DICT_LOOSE : 0;
     if (dict->now.stored > known) {
         if (dict->committed.length == 0) disk->new_files = true;
         assert(dict->now.stored == count);
-        TRY(put_byte(buf, DICT_STORED, err));
+        TRY(put_byte(buf, DICT_STORED | loose, err));
         TRY(put_varint(buf, count, err));
         return put_varint(buf, dict->now.length, err);
     }
-    TRY(put_byte(buf, DICT_INLINE, err));
+    TRY(put_byte(buf, DICT_INLINE | loose, err));
     TRY(put_varint(buf, known, err));
     TRY(put_varint(buf, count - known, err));
     const Str *values = dict_values(dict);

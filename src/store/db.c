@@ -27,6 +27,7 @@ static tcudb_status init_lock(Db *db, Error *err)
     pthread_condattr_destroy(&attr);
     if (rc != 0) return error_system(err, rc, "initialise", "a condition variable");
     pthread_mutex_init(&db->lock, NULL);
+    pthread_mutex_init(&db->evicting, NULL);
     return TCUDB_OK;
 }
 
@@ -41,6 +42,7 @@ static void release(Db *db)
     mem_trim(&db->mem);
     assert(atomic_load(&db->mem.used) == 0);
     pthread_mutex_destroy(&db->lock);
+    pthread_mutex_destroy(&db->evicting);
     pthread_cond_destroy(&db->writer_free);
     mem_free(NULL, db, sizeof *db);
 }

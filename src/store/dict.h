@@ -14,6 +14,7 @@ typedef struct DictState {
     uint32_t count;  /* values */
     uint32_t stored; /* the first so many are in the file */
     uint64_t length; /* of the file */
+    bool loose;      /* some values may be in no row: of transactions that were rolled back */
 } DictState;
 
 /* A block kept until the dictionary goes: retired arrays and the texts' bytes. */
@@ -84,9 +85,10 @@ tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
 /* A commit with these values took place here, or `now` is given up. */
 void dict_commit(Dict *dict);
 void dict_give_up(Dict *dict);
+bool dict_is_loose(Dict *dict);
 /* A commit of another process, or of the log that is replayed: values first..first + n - 1 from the texts (first is
  * the committed count), or all up to state.count in the file. */
-tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, bool loose, Error *err) MUST_CHECK;
 tcudb_status dict_extend(Dict *dict, DictState state, Error *err) MUST_CHECK;
 /* Before those: forgets values that were never committed. */
 tcudb_status dict_truncate(Dict *dict, Error *err) MUST_CHECK;

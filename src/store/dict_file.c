@@ -120,7 +120,16 @@ void dict_give_up(Dict *dict)
 {
     pthread_mutex_lock(&dict->lock);
     dict->now = dict->committed;
+    dict->now.loose |= dict_count(dict) > dict->committed.count;
     pthread_mutex_unlock(&dict->lock);
+}
+
+bool dict_is_loose(Dict *dict)
+{
+    pthread_mutex_lock(&dict->lock);
+    bool loose = dict->now.loose;
+    pthread_mutex_unlock(&dict->lock);
+    return loose;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */
@@ -243,6 +252,7 @@ static tcudb_status extend_locked(Dict *dict, DictState state, Error *err)
                       err));
     }
     state.count = dict_count(dict);
+    state.loose |= dict->committed.loose;
     dict->now = dict->committed = state;
     return TCUDB_OK;
 }
@@ -259,7 +269,7 @@ tcudb_status dict_extend(Dict *dict, DictState state, Error *err)
     return status;
 }
 
-tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, Error *err)
+tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, bool loose, Error *err)
 {
     tcudb_status status = TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
@@ -269,7 +279,11 @@ tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t 
                            (unsigned long long)dict->id, dict->dir, count);
     for (uint32_t i = 0; i < n && status == TCUDB_OK; i++)
         if (first + i >= count) status = dict_push(dict, texts[i], true, err);
-    if (status == TCUDB_OK) dict->committed.count = dict->now.count = dict_count(dict);
+    if (status == TCUDB_OK) {
+        dict->committed.count = dict->now.count = dict_count(dict);
+        dict->committed.loose |= loose;
+        dict->now.loose |= loose;
+    }
     pthread_mutex_unlock(&dict->lock);
     return status;
 }

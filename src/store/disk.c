@@ -107,6 +107,33 @@ static tcudb_status hold_current(Db *db, Generation **out, Error *err)
     return error_set(err, SQLSTATE_OBJECT_IN_USE, "database \"%s\" changes too quickly to be opened", db->path);
 }
 
+/* Segments that the process has already take the place of new ones for the same bytes: what is in memory stays so. */
+static void adopt_segments(Table *table, const Table *old)
+{
+    uint32_t next = 0;
+    for (uint32_t s = 0; s < table->nsegs && table->meta->def.ncols > 0; s++) {
+        Segment *segment = table->segs[s];
+        for (uint32_t o = next; o < old->nsegs; o++) {
+            Segment *known = old->segs[o];
+            if (known->part->number != segment->part->number || known->cols[0].offset != segment->cols[0].offset)
+                continue;
+            atomic_fetch_add(&known->refs, 1);
+            segment_unref(segment);
+            table->segs[s] = known;
+            next = o + 1;
+            break;
+        }
+    }
+}
+
+static void adopt(Root *root, const Root *old)
+{
+    for (uint32_t t = 0; old != NULL && t < root->ntables; t++)
+        for (uint32_t u = 0; u < old->ntables; u++)
+            if (old->tables[u]->meta->def.id == root->tables[t]->meta->def.id)
+                adopt_segments(root->tables[t], old->tables[u]);
+}
+
 /* Reads the manifest and its log anew. */
 static tcudb_status load(Db *db, const Mark *mark, bool has_mark, Error *err)
 {
@@ -120,6 +147,7 @@ static tcudb_status load(Db *db, const Mark *mark, bool has_mark, Error *err)
     TRY_GOTO(manifest_read(db, &root, &number, err));
     TRY_GOTO(log_open(db, generation->number, &log_fd, err));
     TRY_GOTO(log_apply(db, generation->number, log_fd, known_length(mark, has_mark, number), &length, root, err));
+    adopt(root, db->root);
     freeze_all(root);
     root->generation = generation;
     atomic_fetch_add(&generation->refs, 1);
@@ -342,7 +370,7 @@ static tcudb_status commit_by_log(Txn *txn, const Buf *payload, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status commit_work(Txn *txn, Error *err)
+tcudb_status disk_commit(Txn *txn, Error *err)
 {
     Disk *disk = txn->db->disk;
     tcudb_status status;
@@ -361,23 +389,6 @@ static tcudb_status commit_work(Txn *txn, Error *err)
     disk->garbage |= leaves_garbage(txn->base, txn->work);
 done:
     buf_free(&payload);
-    return status;
-}
-
-tcudb_status disk_commit(Txn *txn, Error *err)
-{
-    tcudb_status status = commit_work(txn, err);
-    const Root *work = txn->work;
-    for (uint32_t t = 0; t < work->ntables; t++) {
-        const TableMeta *meta = work->tables[t]->meta;
-        for (uint32_t c = 0; c < meta->def.ncols; c++) {
-            if (meta->dicts[c] == NULL) continue;
-            if (status == TCUDB_OK)
-                dict_commit(meta->dicts[c]);
-            else
-                dict_give_up(meta->dicts[c]);
-        }
-    }
     return status;
 }
 

@@ -34,6 +34,7 @@ static tcudb_status put_table(Buf *buf, const Table *table, Error *err)
         assert(now->stored == dict_count(meta->dicts[c]));
         TRY(put_varint(buf, now->stored, err));
         TRY(put_varint(buf, now->length, err));
+        TRY(put_byte(buf, now->loose, err));
     }
     TRY(put_varint(buf, table->nsegs, err));
     for (uint32_t s = 0; s < table->nsegs; s++) TRY(put_segment(buf, meta, table->segs[s], err));
@@ -112,6 +113,7 @@ static tcudb_status get_dict_states(Reader *r, const TableMeta *meta, Error *err
         if (meta->dicts[c] == NULL) continue;
         DictState state = {.stored = (uint32_t)get_count(r, UINT32_MAX), .length = get_varint(r)};
         state.count = state.stored;
+        state.loose = get_byte(r) != 0;
         if (r->bad) return TCUDB_OK;
         TRY(dict_extend(meta->dicts[c], state, err));
     }

@@ -113,6 +113,7 @@ tcudb_status txn_write_segment(Txn *txn, uint64_t table, Segment *segment, Error
     }
     segment->part = part;
     atomic_fetch_add(&part->refs, 1);
+    residency_written(segment);
     return TCUDB_OK;
 }
 
@@ -186,14 +187,16 @@ static tcudb_status load_locked(Segment *segment, ColData *col, Error *err)
         mem_free(segment->mem, memory, total);
         return status;
     }
-    atomic_store_explicit(&col->resident, true, memory_order_release);
+    residency_add(segment, col);
+    atomic_store(&col->resident, true);
     return TCUDB_OK;
 }
 
 tcudb_status segment_load(Segment *segment, uint32_t c, Error *err)
 {
     ColData *col = &segment->cols[c];
-    if (atomic_load_explicit(&col->resident, memory_order_acquire)) return TCUDB_OK;
+    if (atomic_load(&col->resident)) return TCUDB_OK;
+    residency_make_room(segment->part->db, col->pub.size); /* takes other segments' locks */
     pthread_mutex_lock(&segment->lock);
     tcudb_status status = load_locked(segment, col, err);
     pthread_mutex_unlock(&segment->lock);

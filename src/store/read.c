@@ -97,6 +97,7 @@ static tcudb_status pin_tail(Table *table, uint32_t col, const SegColumn **out, 
 tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
 {
     if (segment >= table->nsegs) return pin_tail((Table *)table, col, out, err);
+    residency_pin(table->segs[segment], col);
     TRY(segment_load(table->segs[segment], col, err));
     *out = &table->segs[segment]->cols[col].pub;
     return TCUDB_OK;
@@ -109,6 +110,7 @@ typedef struct Read {
     uint32_t row, n;
     const uint16_t *sel; /* NULL: all */
     uint32_t nsel;
+    bool borrow; /* the vector may point into the column: it is pinned */
 } Read;
 
 enum { GATHER_FACTOR = 20 }; /* below one row in so many, values are fetched one by one */
@@ -190,7 +192,10 @@ static tcudb_status read_flat(const Read *r, Arena *arena, Vector *out, Error *e
     const SegColumn *col = r->col;
     uint32_t width = stored_width(out->phys);
     if (col->codec == CODEC_RAW && col->word_width == width) {
-        out->data = (void *)(col->bytes + (size_t)r->row * width);
+        const uint8_t *from = col->bytes + (size_t)r->row * width;
+        out->data = r->borrow ? (void *)from : arena_alloc_raw(arena, (size_t)r->n * width + BUFFER_SLACK, err);
+        TRY_PTR(out->data);
+        if (!r->borrow) memcpy(out->data, from, (size_t)r->n * width);
         return TCUDB_OK;
     }
     out->data = arena_alloc_raw(arena, (size_t)(r->n + CODEC_BLOCK) * width, err);
@@ -213,28 +218,65 @@ static tcudb_status read_constant(const SegColumn *col, Arena *arena, Vector *ou
     return vec_const(arena, &value, out, err);
 }
 
-tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
-                          const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err)
+static tcudb_status read_valid(const Read *r, Arena *arena, Vector *out, Error *err)
 {
-    const SegColumn *pin;
-    TRY(segment_pin(table, segment, col, &pin, err));
-    assert(row % CODEC_BLOCK == 0 && n <= BATCH_ROWS && row + n <= pin->rows);
+    const uint64_t *bits = r->col->valid;
+    if (bits == NULL) return TCUDB_OK;
+    bits += r->row / 64;
+    size_t size = bit_words(r->n) * sizeof bits[0];
+    out->valid = r->borrow ? (uint64_t *)bits : arena_alloc_raw(arena, size, err);
+    TRY_PTR(out->valid);
+    if (!r->borrow) memcpy(out->valid, bits, size);
+    return TCUDB_OK;
+}
+
+static tcudb_status read_dict(const Table *table, uint32_t col, Vector *out, Error *err)
+{
+    DictView dict;
+    TRY(table_dict(table, col, &dict, err));
+    out->form = VEC_DICT;
+    out->values = dict.values;
+    out->nvalues = dict.count;
+    out->dict_id = dict.id;
+    return TCUDB_OK;
+}
+
+/* Of a column whose bytes are there and stay. */
+static tcudb_status read_column(const Read *r, const Table *table, uint32_t col, Arena *arena, Vector *out, Error *err)
+{
     Type type = table->meta->def.cols[col].type;
     *out = (Vector){.type = type, .phys = (uint8_t)type_phys(type), .form = VEC_FLAT};
     bool text = out->phys == PHYS_STR;
-    if (pin->codec == CODEC_CONSTANT && !text && (pin->nulls == 0 || pin->nulls == pin->rows))
-        return read_constant(pin, arena, out, err);
-    if (text) {
-        DictView dict;
-        TRY(table_dict(table, col, &dict, err));
-        out->form = VEC_DICT;
-        out->values = dict.values;
-        out->nvalues = dict.count;
-        out->dict_id = dict.id;
+    if (r->col->codec == CODEC_CONSTANT && !text && (r->col->nulls == 0 || r->col->nulls == r->col->rows))
+        return read_constant(r->col, arena, out, err);
+    if (text) TRY(read_dict(table, col, out, err));
+    TRY(read_valid(r, arena, out, err));
+    return read_flat(r, arena, out, err);
+}
+
+/* Vectors may point into the column unless memory is so scarce that it should be able to go before the transaction. */
+static bool may_borrow(const Table *table, uint32_t segment)
+{
+    if (segment >= table->nsegs || table->segs[segment]->part == NULL) return true;
+    return !residency_full(table->db, atomic_load(&table->db->mem.limit) / 8);
+}
+
+tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
+                          const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err)
+{
+    assert(row % CODEC_BLOCK == 0 && n <= BATCH_ROWS && row + n <= segment_rows(table, segment));
+    Read r = {.row = row, .n = n, .sel = sel, .nsel = nsel, .borrow = may_borrow(table, segment)};
+    if (r.borrow) {
+        TRY(segment_pin(table, segment, col, &r.col, err));
+        return read_column(&r, table, col, arena, out, err);
     }
-    if (pin->valid != NULL) out->valid = (uint64_t *)pin->valid + row / 64;
-    Read r = {.col = pin, .row = row, .n = n, .sel = sel, .nsel = nsel};
-    return read_flat(&r, arena, out, err);
+    Segment *held = table->segs[segment];
+    residency_hold(held, col);
+    tcudb_status status = segment_load(held, col, err);
+    r.col = &held->cols[col].pub;
+    if (status == TCUDB_OK) status = read_column(&r, table, col, arena, out, err);
+    residency_release(held, col);
+    return status;
 }
 
 /* ---- dictionaries -------------------------------------------------------------------------------- */

@@ -160,11 +160,13 @@ static tcudb_status drop_view(Replay *p, Error *err)
 
 static tcudb_status get_dict(Replay *p, Dict *dict, Error *err)
 {
-    if (get_byte(p->r) == DICT_STORED) {
+    uint8_t kind = get_byte(p->r);
+    bool loose = (kind & DICT_LOOSE) != 0;
+    if ((kind & DICT_STORED) != 0) {
         uint32_t count = (uint32_t)get_count(p->r, UINT32_MAX);
         uint64_t length = get_varint(p->r);
         if (p->r->bad) return TCUDB_OK;
-        return dict_extend(dict, (DictState){.count = count, .stored = count, .length = length}, err);
+        return dict_extend(dict, (DictState){.count = count, .stored = count, .length = length, .loose = loose}, err);
     }
     uint32_t first = (uint32_t)get_count(p->r, UINT32_MAX);
     uint64_t n = get_varint(p->r);
@@ -172,11 +174,10 @@ static tcudb_status get_dict(Replay *p, Dict *dict, Error *err)
         p->r->bad = true;
         return TCUDB_OK;
     }
-    if (n == 0) return TCUDB_OK;
     Str *texts = ARENA_ARRAY(&p->arena, Str, n, err);
     TRY_PTR(texts);
     for (uint64_t i = 0; i < n; i++) texts[i] = get_text(p->r);
-    return p->r->bad ? TCUDB_OK : dict_replay(dict, first, texts, (uint32_t)n, err);
+    return p->r->bad ? TCUDB_OK : dict_replay(dict, first, texts, (uint32_t)n, loose, err);
 }
 
 /* An empty version of the same table, with the dictionaries that the record names. */

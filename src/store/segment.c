@@ -32,8 +32,11 @@ void segment_drop_sketch(Segment *segment)
 void segment_unref(Segment *segment)
 {
     if (segment == NULL || atomic_fetch_sub(&segment->refs, 1) != 1) return;
-    for (uint32_t c = 0; c < segment->ncols; c++)
-        mem_free(segment->mem, segment->cols[c].memory, segment->cols[c].memory_size);
+    for (uint32_t c = 0; c < segment->ncols; c++) {
+        ColData *col = &segment->cols[c];
+        if (segment->part != NULL) atomic_fetch_sub(&segment->part->db->resident_bytes, col->memory_size);
+        mem_free(segment->mem, col->memory, col->memory_size);
+    }
     segment_drop_sketch(segment);
     part_unref(segment->part);
     pthread_mutex_destroy(&segment->lock);

@@ -60,6 +60,7 @@ static void compute(const Table *table, uint32_t c, TableFacts *facts)
     }
     if (!facts->complete) facts->has_bounds = facts->ascending = false;
     bool text = type_is_text(table->meta->def.cols[c].type);
+    facts->exact = text && !dict_is_loose(table->meta->dicts[c]);
     facts->distinct = text ? dict_count(table->meta->dicts[c]) : count_distinct(table, c);
 }
 

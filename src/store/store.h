@@ -128,7 +128,8 @@ uint32_t segment_rows(const Table *table, uint32_t segment);
 const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t col);
 /* Deleted rows of a segment: bit set = deleted; NULL: none. */
 const uint64_t *segment_deleted(const Table *table, uint32_t segment);
-/* Makes a column's bytes resident and checked (checksums), and keeps them so until the Txn ends. */
+/* Makes a column's bytes resident and checked (checksums), and keeps them so until the Txn ends: a scan of more than
+ * fits the memory limit should use segment_read, which does not. */
 tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out,
                          Error *err) MUST_CHECK;
 /* Decodes rows [row, row + n) of a column (row a multiple of CODEC_BLOCK, n <= BATCH_ROWS). Flat, except
@@ -156,6 +157,7 @@ typedef struct TableFacts {
     bool ascending;  /* no NULLs, and every value is greater than the one before: unique */
     Value min, max;  /* text: codes */
     double distinct; /* text: size of the dictionary, an upper bound; else an estimate */
+    bool exact;      /* text: every value of the dictionary is in some stored row */
 } TableFacts;
 tcudb_status table_facts(const Table *table, uint32_t col, TableFacts *out, Error *err) MUST_CHECK;
 

@@ -84,6 +84,8 @@ typedef struct ColData {
     SegColumn pub;
     bool mixed; /* Num of several scales or not finite: no bounds */
     atomic_bool resident;
+    _Atomic uint64_t last_used; /* the database's clock at the last pin, see residency.c */
+    _Atomic uint32_t holds;
     uint8_t *memory; /* bytes, then blocks, then validity: what pub points into; also what the file holds */
     size_t memory_size;
     uint64_t offset;   /* in the segment's part file */
@@ -239,6 +241,8 @@ typedef struct SavedRoot {
 
 struct Txn {
     Db *db;
+    uint64_t began; /* the clock then */
+    Txn *live_next, **live_at;
     Root *base;   /* the snapshot */
     Root *work;   /* own state; NULL: no writes */
     bool writer;  /* holds the write lock */
@@ -269,7 +273,11 @@ struct Db {
     pthread_cond_t writer_free;
     Txn *writer;
     _Atomic uint32_t lock_timeout_ms;
-    Root *root;                 /* last commit */
+    Root *root;                    /* last commit */
+    struct Txn *live;              /* all transactions, under lock */
+    _Atomic uint64_t clock;        /* ticks at each txn_begin */
+    _Atomic size_t resident_bytes; /* of columns that are in files too */
+    pthread_mutex_t evicting;
     atomic_bool compact_due;    /* some table has many deleted rows */
     _Atomic uint64_t next_id;   /* of tables, views, dictionaries */
     _Atomic uint64_t next_file; /* of parts */
@@ -319,6 +327,16 @@ tcudb_status part_open(Db *db, uint64_t number, Part **out, Error *err) MUST_CHE
 tcudb_status txn_write_segment(Txn *txn, uint64_t table, Segment *segment, Error *err) MUST_CHECK;
 tcudb_status txn_sync_parts(Txn *txn, Error *err) MUST_CHECK;
 void txn_drop_parts(Txn *txn, bool committed);
+/* residency.c: column bytes in memory, and their limit. */
+bool residency_full(Db *db, size_t more);
+void residency_make_room(Db *db, size_t more);
+void residency_add(Segment *segment, const ColData *col);
+void residency_written(Segment *segment);
+
+/* Before segment_load: keeps a column's bytes until every transaction that lives now has ended, or until released. */
+void residency_pin(Segment *segment, uint32_t col);
+void residency_hold(Segment *segment, uint32_t col);
+void residency_release(Segment *segment, uint32_t col);
 /* Reads and checks a column. */
 tcudb_status segment_load(Segment *segment, uint32_t col, Error *err) MUST_CHECK;
 

@@ -42,6 +42,11 @@ tcudb_status txn_begin(Db *db, Txn **out, Error *err)
     pthread_mutex_lock(&db->lock);
     txn->base = db->root;
     root_ref(txn->base);
+    txn->began = atomic_fetch_add(&db->clock, 1) + 1;
+    txn->live_next = db->live;
+    txn->live_at = &db->live;
+    if (db->live != NULL) db->live->live_at = &txn->live_next;
+    db->live = txn;
     pthread_mutex_unlock(&db->lock);
     *out = txn;
     return TCUDB_OK;
@@ -68,6 +73,10 @@ static void release_lock(Txn *txn)
 static void end(Txn *txn, bool committed)
 {
     Db *db = txn->db;
+    pthread_mutex_lock(&db->lock);
+    *txn->live_at = txn->live_next;
+    if (txn->live_next != NULL) txn->live_next->live_at = txn->live_at;
+    pthread_mutex_unlock(&db->lock);
     drop_saves(txn, 0);
     drop_pending(txn);
     drop_caches(txn);
@@ -87,9 +96,25 @@ static void end(Txn *txn, bool committed)
     mem_free(&db->mem, txn, sizeof *txn);
 }
 
+/* Dictionaries after a commit, or after changes were undone. */
+static void settle_dicts(const Root *work, bool committed)
+{
+    for (uint32_t t = 0; work != NULL && t < work->ntables; t++) {
+        const TableMeta *meta = work->tables[t]->meta;
+        for (uint32_t c = 0; c < meta->def.ncols; c++) {
+            if (meta->dicts[c] == NULL) continue;
+            if (committed)
+                dict_commit(meta->dicts[c]);
+            else
+                dict_give_up(meta->dicts[c]);
+        }
+    }
+}
+
 void txn_rollback(Txn *txn)
 {
     assert(txn->appenders == 0);
+    settle_dicts(txn->work, false);
     end(txn, false);
 }
 
@@ -127,8 +152,9 @@ tcudb_status txn_commit(Txn *txn, Error *err)
         drop_saves(txn, 0);
         txn->work->commit = txn->base->commit + 1;
         if (db->disk != NULL) status = disk_commit(txn, err);
-        if (status == TCUDB_OK) publish(txn);
     }
+    settle_dicts(txn->work, writes && status == TCUDB_OK);
+    if (writes && status == TCUDB_OK) publish(txn);
     end(txn, writes && status == TCUDB_OK);
     if (writes) mem_trim(&db->mem); /* a load's buffers are not needed by what comes next */
     return status;
@@ -272,6 +298,7 @@ void txn_rollback_to(Txn *txn, Savepoint savepoint)
 {
     assert(txn->appenders == 0 && savepoint < txn->nsaves);
     drop_pending(txn);
+    settle_dicts(txn->work, false);
     Root *root = txn->saves[savepoint].root;
     root_ref(root);
     root_unref(txn->work);

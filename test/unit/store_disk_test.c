@@ -288,6 +288,40 @@ static void deletions_survive(void **state)
     db_close(db);
 }
 
+/* Columns' bytes leave memory when the limit asks for it, and come back. */
+static void memory_stays_within_its_limit(void **state)
+{
+    (void)state;
+    const Model models[2] = {{TYPE(TYPE_INT8), SHAPE_WIDE, NULLS_NONE, 1},
+                             {TYPE(TYPE_FLOAT8), SHAPE_WIDE, NULLS_SOME, 2}};
+    DbOptions options = {.create = true, .memory_limit = 12 << 20};
+    Db *db;
+    Txn *txn, *open_one;
+    OK(db_open(dir, &options, &db, &err));
+    OK(txn_begin(db, &txn, &err));
+    create(txn, "t", models, 2);
+    uint64_t rows = 0;
+    for (; rows < 800000; rows += 1000) append(txn, "t", models, 2, rows, 1000); /* 13 MB */
+    OK(txn_commit(txn, &err));
+    assert_true(atomic_load(&db_mem(db)->used) < 9 << 20);
+    check_now(db, "t", models, 2, rows);
+    OK(txn_begin(db, &open_one, &err)); /* what it reads is kept while it lives */
+    const Table *t = txn_table(open_one, STR_LIT("t"));
+    const SegColumn *pin;
+    OK(segment_pin(t, 0, 0, &pin, &err));
+    const uint8_t *bytes = pin->bytes;
+    int64_t first;
+    memcpy(&first, bytes, 8);
+    for (int i = 0; i < 3; i++) check_now(db, "t", models, 2, rows);
+    OK(segment_pin(t, 0, 0, &pin, &err));
+    assert_ptr_equal(pin->bytes, bytes);
+    assert_int_equal(first, model_value(&models[0], 0).i64);
+    txn_rollback(open_one);
+    check_now(db, "t", models, 2, rows);
+    assert_true(atomic_load(&db_mem(db)->used) < 9 << 20);
+    db_close(db);
+}
+
 /* Deletes the first n live rows. */
 static void delete_first(Txn *txn, uint64_t n)
 {
@@ -414,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_writer_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(definitions_survive, setup, teardown),
         cmocka_unit_test_setup_teardown(deletions_survive, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_stays_within_its_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_on_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_in_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_places_are_refused, setup, teardown),

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static const Model models[3] = {
     {{.id = TYPE_INT4}, SHAPE_WIDE, NULLS_SOME, 21},
@@ -126,6 +127,35 @@ static void readers_see_whole_commits_on_disk(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* Columns come and go under the readers' hands. */
+static void readers_share_scarce_memory(void **state)
+{
+    (void)state;
+    char base[] = "/tmp/tcudb_threads_XXXXXX", path[64], command[64];
+    assert_non_null(mkdtemp(base));
+    snprintf(path, sizeof path, "%s/db.tcu", base);
+    DbOptions options = {.create = true, .memory_limit = 12 << 20};
+    Shared shared = {0};
+    Txn *txn;
+    OK(db_open(path, &options, &shared.db, &err));
+    OK(txn_begin(shared.db, &txn, &err));
+    create(txn, "t", models, 3);
+    for (uint64_t row = 0; row < 37 * 10000; row += 1850) append(txn, "t", models, 3, row, 1850);
+    OK(txn_commit(txn, &err));
+    db_close(shared.db);
+    options.memory_limit = 3 << 20;
+    OK(db_open(path, &options, &shared.db, &err));
+    pthread_t threads[READERS];
+    for (uint32_t i = 0; i < READERS; i++) assert_int_equal(pthread_create(&threads[i], NULL, read_loop, &shared), 0);
+    while (atomic_load(&shared.reads) < 6 && !atomic_load(&shared.wrong)) usleep(1000);
+    atomic_store(&shared.done, true);
+    for (uint32_t i = 0; i < READERS; i++) pthread_join(threads[i], NULL);
+    assert_false(atomic_load(&shared.wrong));
+    db_close(shared.db);
+    snprintf(command, sizeof command, "rm -rf '%s'", base);
+    assert_int_equal(system(command), 0);
+}
+
 /* ---- appenders in parallel -------------------------------------------------------------------------------- */
 
 enum { TASKS = 12, TASK_ROWS = 20000 };
@@ -206,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_see_whole_commits_in_memory),
         cmocka_unit_test(readers_see_whole_commits_on_disk),
+        cmocka_unit_test(readers_share_scarce_memory),
         cmocka_unit_test(appenders_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
