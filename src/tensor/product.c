@@ -227,6 +227,7 @@ static tcudb_status build(ProductRun *run, Error *err)
     mem_free(run->mem, costs.sparse, sizeof(double) * spec->keys);
     TRY(status);
     run->report->products = costs.pairs;
+    run->scan_rows = costs.pairs / 2 > (uint64_t)run->left.rows * run->right.columns;
     set_form(run);
     if (run->heavy > 0) TRY(operands_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)

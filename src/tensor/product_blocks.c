@@ -88,6 +88,11 @@ SUM_LOOPS(add_wide, int128)
 
 static void count_pairs(const Cells *right, uint64_t from, uint64_t to, uint64_t l, uint64_t *counts)
 {
+    const uint32_t *ids = right->ids;
+    if (right->unique && l == 1) {
+        for (uint64_t c = from; c < to; c++) counts[ids[c]]++;
+        return;
+    }
     for (uint64_t c = from; c < to; c++) counts[right->ids[c]] += l * right->counts[c];
 }
 
@@ -127,20 +132,27 @@ static void add_light(ProductRun *run, Block *b, uint32_t group, size_t row, boo
     }
 }
 
+/* Emits column j of the row at hand and clears it. */
+static tcudb_status take_sum(ProductRun *run, Block *b, uint32_t group, uint32_t j, const Output *out, Error *err)
+{
+    if (b->n == EMIT_ROWS) TRY(flush(run, b, out, err));
+    emit(run, b, group, j, j);
+    b->counts[j] = 0;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++)
+        memset((char *)b->sums[p] + j * sum_size(run), 0, sum_size(run));
+    return TCUDB_OK;
+}
+
+/* Rows with many more pairs than columns are scanned; of others the touched columns are remembered. */
 static tcudb_status sparse_task(ProductRun *run, Block *b, const Output *out, Error *err)
 {
     uint64_t first = out->task * SPARSE_ROWS;
     for (uint64_t g = first; g < first + SPARSE_ROWS && g < run->left.rows; g++) {
         b->ntouched = 0;
-        add_light(run, b, (uint32_t)g, 0, true);
-        for (uint32_t t = 0; t < b->ntouched; t++) {
-            uint32_t j = b->touched[t];
-            if (b->n == EMIT_ROWS) TRY(flush(run, b, out, err));
-            emit(run, b, (uint32_t)g, j, j);
-            b->counts[j] = 0;
-            for (uint32_t p = 0; p < run->spec->nproducts; p++)
-                memset((char *)b->sums[p] + j * sum_size(run), 0, sum_size(run));
-        }
+        add_light(run, b, (uint32_t)g, 0, !run->scan_rows);
+        for (uint32_t t = 0; t < b->ntouched; t++) TRY(take_sum(run, b, (uint32_t)g, b->touched[t], out, err));
+        for (uint32_t j = 0; run->scan_rows && j < run->right.columns; j++)
+            if (b->counts[j] != 0) TRY(take_sum(run, b, (uint32_t)g, j, out, err));
     }
     return flush(run, b, out, err);
 }

@@ -35,6 +35,7 @@ struct ProductRun {
     uint32_t heavy;      /* dense columns */
     bool any_light;      /* some key with pairs is light */
     bool wide;
+    bool scan_rows; /* sparse form: rows of the output are nearly full */
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;

@@ -1,0 +1,149 @@
+"""Joins that explode before a GROUP BY: tcudb with contractions, without, and DuckDB, on the same tables and threads.
+
+Each query is wrapped in counts and sums, so that no engine is charged for handing out rows, and the answers are compared.
+Tables are made by plain SQL that both engines run, or read from the real inputs beside the checkout. BENCH_RUNS (default
+5) runs, best time; what takes longer than ten seconds runs once. BENCH_BIG=0 leaves out the 2048 x 2048 product, for which
+DuckDB needs a minute.
+"""
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+RUNS = int(os.environ.get("BENCH_RUNS", "5"))
+DATA = pathlib.Path(os.environ.get("TCUDB_DATA", HERE.parent.parent / "shared/data"))
+ITUNES = "id int, song int, artist int, album int, genre int, price int, copyright int, elapse int, released int"
+
+MATRIX = """DROP TABLE IF EXISTS a; DROP TABLE IF EXISTS b;
+CREATE TABLE a AS SELECT CAST(x.i AS int) AS i, CAST(y.j AS int) AS j, CAST((x.i * 7919 + y.j * 104729 + x.i * y.j) % 255 - 127 AS int)
+  AS v FROM generate_series(0, {n} - 1) x(i), generate_series(0, {n} - 1) y(j);
+CREATE TABLE b AS SELECT i, j, CAST((v * 31 + i + j) % 127 AS int) AS v FROM a"""
+PRODUCT = "SELECT count(*), sum(s), max(s), min(s) FROM (SELECT a.i, b.j, sum(a.v * b.v) AS s FROM a JOIN b ON a.j = b.i GROUP BY a.i, b.j) q"
+BASKETS = """CREATE TABLE basket AS SELECT CAST((t.i - t.i % 50) / 50 AS int) AS basket,
+  CAST((t.i * 48271 + (t.i - t.i % 50) * 69621 + t.i * (t.i % 977)) % 2147483647 % 2000 AS int) AS item
+  FROM generate_series(CAST(0 AS bigint), CAST(999999 AS bigint)) t(i)"""
+TOGETHER = "SELECT count(*), sum(n), max(n) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM basket a JOIN basket b USING (basket) GROUP BY 1, 2) q"
+COMMON = "SELECT count(*), sum(n), max(n) FROM (SELECT a.src AS x, b.src AS y, count(*) AS n FROM {g} a JOIN {g} b ON a.dst = b.dst GROUP BY 1, 2) q"
+TRIANGLES = """SELECT count(*), sum(n) FROM (SELECT a.src AS x, b.dst AS z, count(*) AS n FROM {g} a JOIN {g} b ON a.dst = b.src
+  GROUP BY 1, 2) p JOIN {g} c ON c.src = p.z AND c.dst = p.x"""
+MATCH = """SELECT count(*), sum(n), max(n) FROM (SELECT a.artist AS x, b.artist AS y, count(*) AS n FROM itunes_a a
+  JOIN itunes_b b USING (price) GROUP BY 1, 2) q"""
+Q1 = "SELECT count(*), sum(v), sum(w) FROM (SELECT m.val AS v, n.val AS w FROM m, n WHERE m.id = n.id) q"
+Q3 = "SELECT count(*), sum(s) FROM (SELECT sum(m.val) AS s, n.val FROM m, n WHERE m.id = n.id GROUP BY n.val) q"
+Q4 = "SELECT sum(m.val * n.val) FROM m, n WHERE m.id = n.id"
+Q3_EAGER = """SELECT count(*), sum(s) FROM (SELECT sum(k.s * n.c) AS s, n.val FROM (SELECT id, sum(val) AS s FROM m GROUP BY id) k,
+  (SELECT id, val, count(*) AS c FROM n GROUP BY id, val) n WHERE k.id = n.id GROUP BY n.val) q"""
+Q4_EAGER = """SELECT sum(k.s * l.s) FROM (SELECT id, sum(val) AS s FROM m GROUP BY id) k,
+  (SELECT id, sum(val) AS s FROM n GROUP BY id) l WHERE k.id = l.id"""
+
+
+def tables(folder):
+    """Names and files of real inputs, unpacked; none where they are absent."""
+    found = []
+    for name in ("wiki_vote", "facebook_combined_both", "email_eu_core"):
+        found.append((name, "src int, dst int", DATA / f"graphs/{name}.csv.gz", b",", True))
+    for name, file in (("itunes_a", "iTunes_tableA"), ("itunes_b", "iTunes_tableB")):
+        found.append((name, ITUNES, DATA / f"em/encoded/{file}.tbl.gz", b"|", False))
+    for name, side in (("m", "A"), ("n", "B")):
+        found.append((name, "id bigint, val bigint", DATA / f"micro/micro_k32_32768{side}.tbl.gz", b"|", False))
+    for name, columns, packed, separator, header in found:
+        if not packed.exists():
+            continue
+        lines = gzip.open(packed, "rb").read().splitlines()[1 if header else 0:]
+        with open(folder / name, "wb") as out:
+            for line in lines:
+                out.write(line.removesuffix(b"|").replace(separator, b"|") + b"\n")
+        (folder / f"{name}.columns").write_text(columns)
+
+
+def cases():
+    """(name, setup, query, query for the peer alone or None)."""
+    for n in (512, 1024, 2048):
+        if n < 2048 or os.environ.get("BENCH_BIG", "1") != "0":
+            yield f"matrix product {n}", MATRIX.format(n=n), PRODUCT, None
+    yield "bought together, 2,000 items", BASKETS, TOGETHER, None
+    for graph in ("wiki_vote", "facebook_combined_both", "email_eu_core"):
+        yield f"common neighbours, {graph}", graph, COMMON.format(g=graph), None
+        yield f"triangles, {graph}", graph, TRIANGLES.format(g=graph), None
+    yield "equal price by artists (iTunes)", "itunes_a", MATCH, None
+    yield "paper Q1 (32768, 32)", "m", Q1, None
+    yield "paper Q3 (32768, 32)", "m", Q3, None
+    yield "paper Q4 (32768, 32)", "m", Q4, None
+    yield "Q3, the peer by hand", "m", Q3, Q3_EAGER
+    yield "Q4, the peer by hand", "m", Q4, Q4_EAGER
+
+
+def best_of(db, sql):
+    best, rows = None, None
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        rows = db.run(sql)
+        took = time.perf_counter() - started
+        best = took if best is None else min(best, took)
+        if took > 10:
+            break
+    return best, rows
+
+
+def work(engine, folder):
+    from engines import ENGINES
+    db = ENGINES[engine]()
+    for columns in folder.glob("*.columns"):
+        db.run(f"CREATE TABLE {columns.stem}({columns.read_text()})")
+        db.copy(columns.stem, folder / columns.stem)
+    out = {}
+    for name, setup, query, peer_query in cases():
+        if " " in setup:
+            for statement in setup.split(";"):
+                db.run(statement)
+        elif not (folder / setup).exists():
+            continue
+        sql = peer_query if peer_query and engine == "duckdb" else query
+        seconds, rows = best_of(db, sql)
+        out[name] = {"seconds": seconds, "rows": rows}
+        if engine == "tcudb" and not name.startswith(("matrix product 1024", "matrix product 2048", "Q")):
+            db.run("SET tcudb.contraction = off")
+            out[name]["off"] = best_of(db, sql)[0]
+            db.run("SET tcudb.contraction = on")
+    json.dump(out, sys.stdout)
+
+
+def run_engine(engine, interpreter, folder):
+    done = subprocess.run([interpreter, __file__, engine, str(folder)], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{engine}: {done.stderr.strip().splitlines()[-1] if done.stderr else 'failed'}")
+    return json.loads(done.stdout)
+
+
+def main():
+    if len(sys.argv) == 3:
+        return work(sys.argv[1], pathlib.Path(sys.argv[2]))
+    import peer
+    from engines import BUILD, THREADS
+    with tempfile.TemporaryDirectory(prefix="tcudb-bench-") as name:
+        folder = pathlib.Path(name)
+        tables(folder)
+        print(f"Contractions: {THREADS} threads, best of {RUNS} runs, load average {os.getloadavg()[0]:.1f}; milliseconds")
+        ours = run_engine("tcudb", sys.executable, folder)
+        interpreter = peer.python(BUILD)
+        theirs = run_engine("duckdb", interpreter, folder) if interpreter else {}
+    print(f"{'':40}{'tcudb':>10}{'off':>10}{'DuckDB':>10}   DuckDB / tcudb")
+    different = []
+    for name, mine in ours.items():
+        other = theirs.get(name)
+        off = f"{mine['off'] * 1e3:10.1f}" if "off" in mine else " " * 10
+        peer_time = f"{other['seconds'] * 1e3:10.1f}{other['seconds'] / mine['seconds']:10.1f}x" if other else ""
+        print(f"{name:40}{mine['seconds'] * 1e3:10.1f}{off}{peer_time}")
+        if other and [float(v) for v in mine["rows"][0]] != [float(v) for v in other["rows"][0]]:
+            different.append(name)
+    if theirs:
+        print("answers: " + (f"DIFFERENT in {', '.join(different)}" if different else "equal everywhere"))
+    return 1 if different else 0
+
+
+sys.exit(main())

@@ -1,0 +1,41 @@
+"""The engines that benchmarks compare, behind one interface: run(sql) -> rows of text, in this process."""
+import os
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("BUILD", HERE.parent / "build"))
+THREADS = int(os.environ.get("BENCH_THREADS", os.cpu_count() or 1))
+
+
+class Tcudb:
+    def __init__(self):
+        sys.path.insert(0, str(HERE.parent / "test/oracle"))
+        from engine import Database
+        self.db = Database(BUILD).connect()
+        self.run(f"SET tcudb.threads = {THREADS}")
+
+    def run(self, sql):
+        result = self.db.run(sql)
+        if result.error:
+            raise RuntimeError(f"{result.error.sqlstate} {result.error.message}: {sql}")
+        return result.rows
+
+    def copy(self, table, path):
+        self.run(f"COPY {table} FROM '{path}' (FORMAT csv, DELIMITER '|')")
+
+
+class Duckdb:
+    def __init__(self):
+        import duckdb
+        self.db = duckdb.connect()
+        self.db.execute(f"SET threads = {THREADS}")
+
+    def run(self, sql):
+        return [[None if v is None else str(v) for v in row] for row in self.db.execute(sql).fetchall()]
+
+    def copy(self, table, path):
+        self.db.execute(f"COPY {table} FROM '{path}' (DELIMITER '|', HEADER false, AUTO_DETECT false)")
+
+
+ENGINES = {"tcudb": Tcudb, "duckdb": Duckdb}
