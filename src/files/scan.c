@@ -12,7 +12,7 @@
  * Lenient mode, where a quote counts at the start of a field only, first tries the XOR and checks that every
  * opening quote follows a field end (or closes a doubled quote) and every closing one precedes a field end or
  * a quote; a word where that fails is walked byte by byte. The state between words is exact in both cases.
- * One loop text (scan_isa.h) is compiled for AVX-512, AVX2 and portable C and picked at run time. About 8 bytes
+ * One loop text (scan_isa.inc) is compiled for AVX-512, AVX2 and portable C and picked at run time. About 8 bytes
  * a cycle without quotes. Offsets are 32-bit: a text is at most 4 GB.
  */
 #include "files/scan.h"
@@ -195,7 +195,7 @@ static inline void put_portable(uint64_t ends, uint32_t at, uint32_t *out)
 #define ISA_TARGET
 #define ISA(name) name##_portable
 #define Word      PortableWord
-#include "files/scan_isa.h"
+#include "files/scan_isa.inc"
 #undef ISA
 #undef ISA_TARGET
 #undef Word
@@ -236,7 +236,7 @@ static inline ISA_TARGET void put_avx2(uint64_t ends, uint32_t at, uint32_t *out
 
 #define ISA(name) name##_avx2
 #define Word      Avx2Word
-#include "files/scan_isa.h"
+#include "files/scan_isa.inc"
 #undef ISA
 #undef ISA_TARGET
 #undef Word
@@ -271,7 +271,7 @@ static inline ISA_TARGET void put_avx512(uint64_t ends, uint32_t at, uint32_t *o
 
 #define ISA(name) name##_avx512
 #define Word      __m512i
-#include "files/scan_isa.h"
+#include "files/scan_isa.inc"
 #undef ISA
 #undef ISA_TARGET
 #undef Word
