@@ -469,6 +469,18 @@ static tcudb_status open_source(CopyJob *job, const Stmt *stmt, Arena *arena, Er
     return TCUDB_OK;
 }
 
+/* What appenders finish is put into the table, in order, when none is open: an empty one that stays open to the
+ * end keeps a late block from coming before an earlier one whose appender was not open yet. */
+static tcudb_status run_in_order(CopyJob *job, CopyWorker *workers, uint32_t n, Error *err)
+{
+    Appender *guard;
+    TRY(appender_new(job->env->txn, job->table, &guard, err));
+    tcudb_status status = pool_run(job->env->pool, n, copy_task, workers, NULL, err);
+    if (status == TCUDB_OK && job->failed_block == UINT64_MAX) return appender_finish(guard, UINT64_MAX, err);
+    appender_abort(guard);
+    return status;
+}
+
 static tcudb_status run_workers(CopyJob *job, Arena *arena, uint64_t *rows, Error *err)
 {
     uint32_t n = pool_workers(job->env->pool);
@@ -481,7 +493,7 @@ static tcudb_status run_workers(CopyJob *job, Arena *arena, uint64_t *rows, Erro
         arena_init(&workers[i].arena, job->env->mem);
     }
     tcudb_status status = job->options.header != HEADER_NONE ? copy_header(&workers[0], err) : TCUDB_OK;
-    if (status == TCUDB_OK) status = pool_run(job->env->pool, n, copy_task, workers, NULL, err);
+    if (status == TCUDB_OK) status = run_in_order(job, workers, n, err);
     for (uint32_t i = 0; i < n; i++) {
         block_free(&workers[i].block);
         records_free(&workers[i].records);

@@ -221,7 +221,14 @@ tcudb_status gen_load(const ProcEnv *env, const Gen *gen, uint64_t *rows, Error 
 {
     TRY(create_table(env, gen->table, err));
     GenLoad load = {.env = env, .gen = gen, .name = str_of(gen->table->name), .tasks = task_count(gen)};
-    TRY(pool_run(env->pool, load.tasks, load_task, &load, env->cancel, err));
+    Appender *guard; /* open to the end: see run_in_order in copy_from.c */
+    TRY(appender_new(env->txn, load.name, &guard, err));
+    tcudb_status status = pool_run(env->pool, load.tasks, load_task, &load, env->cancel, err);
+    if (status != TCUDB_OK) {
+        appender_abort(guard);
+        return status;
+    }
+    TRY(appender_finish(guard, UINT64_MAX, err));
     *rows += atomic_load(&load.rows);
     return TCUDB_OK;
 }
