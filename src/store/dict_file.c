@@ -218,7 +218,7 @@ static tcudb_status take_file(Dict *dict, uint64_t from, uint64_t to, uint32_t f
         at = HEADER;
     }
     while (at < w.size) {
-        Chunk chunk;
+        Chunk chunk = {0};
         TRY(check_chunk(&w, at, first, &chunk, err));
         if (chunk.n > end - first) break;
         TRY(take_chunk(&w, at, &chunk, known, fill, err));

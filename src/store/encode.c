@@ -211,7 +211,7 @@ static size_t rle_size(const Source *s, uint32_t bits)
 
 static tcudb_status encode_runs(ColData *col, Mem *mem, const Source *s, Error *err)
 {
-    bool fits;
+    bool fits = true;
     tcudb_status status = encode_blocks(col, mem, s, codec_get(CODEC_RLE), &fits, err);
     assert(status != TCUDB_OK || fits);
     return status;

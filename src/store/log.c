@@ -26,7 +26,8 @@ static uint64_t record_sum(const void *payload, size_t size, uint64_t generation
 static void make_header(uint64_t generation, uint8_t header[LOG_HEADER])
 {
     memset(header, 0, LOG_HEADER);
-    memcpy(header, "TCUDBLOG", 8);
+    static const uint8_t magic[8] = {'T', 'C', 'U', 'D', 'B', 'L', 'O', 'G'};
+    memcpy(header, magic, sizeof magic);
     uint32_t version = LOG_VERSION;
     memcpy(header + 8, &version, 4);
     memcpy(header + 16, &generation, 8);

@@ -60,7 +60,8 @@ static tcudb_status put_body(Buf *buf, Db *db, const Root *root, Error *err)
 static void make_header(uint8_t header[MANIFEST_HEADER], uint64_t generation, const void *body, uint64_t size)
 {
     memset(header, 0, MANIFEST_HEADER);
-    memcpy(header, "TCUDBMAN", 8);
+    static const uint8_t magic[8] = {'T', 'C', 'U', 'D', 'B', 'M', 'A', 'N'};
+    memcpy(header, magic, sizeof magic);
     uint32_t version = MANIFEST_VERSION;
     memcpy(header + 8, &version, 4);
     memcpy(header + 16, &generation, 8);
