@@ -44,30 +44,26 @@ typedef struct StmtOption {
 
 typedef struct Stmt {
     StmtKind kind;
-    const char *tag; /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
-    Plan *plan;      /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
-    uint32_t nparams;
-    const Type *params; /* types of $1..$n, inferred where not given */
-    ColId next_col;     /* first unused column id */
-    Str name;           /* table, view, setting, prepared statement, savepoint, procedure */
-    bool flag;          /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
+    ColId next_col;                                      /* first unused column id */
+    uint32_t nparams, nnames, ncolumns, noptions, nargs; /* of the arrays below */
+    bool flag; /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
     bool cascade;
-    uint32_t nnames; /* DROP a, b; TRUNCATE a, b */
-    const Str *names;
-    bool view;      /* DROP VIEW */
-    TableDef table; /* CREATE TABLE */
+    bool view;          /* DROP VIEW */
+    const char *tag;    /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
+    Plan *plan;         /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
+    const Type *params; /* types of $1..$n, inferred where not given */
+    Str name;           /* table, view, setting, prepared statement, savepoint, procedure */
+    const Str *names;   /* DROP a, b; TRUNCATE a, b */
+    TableDef table;     /* CREATE TABLE */
     ViewDef create_view;
-    Str text;          /* SET value; new name of a rename; file of COPY (len 0: stdin/stdout); SQL of PREPARE */
-    uint32_t ncolumns; /* COPY t (a, b): table column numbers in file order */
-    const uint32_t *columns;
-    uint32_t noptions;
+    Str text;                /* SET value; new name of a rename; file of COPY (len 0: stdin/stdout); SQL of PREPARE */
+    const uint32_t *columns; /* COPY t (a, b): table column numbers in file order */
     const StmtOption *options;
     const struct Stmt *inner; /* EXPLAIN of this */
-    uint32_t nargs;           /* EXECUTE, CALL */
-    const Value *args;
-    const Type *arg_types; /* PREPARE x (int, text) */
-    const char *warning;   /* to be shown as a WARNING; NULL: none */
-    const Ast *ast;        /* of the statement itself (PREPARE: of the inner one) */
+    const Value *args;        /* EXECUTE, CALL */
+    const Type *arg_types;    /* PREPARE x (int, text) */
+    const char *warning;      /* to be shown as a WARNING; NULL: none */
+    const Ast *ast;           /* of the statement itself (PREPARE: of the inner one) */
 } Stmt;
 
 /* What binding may look at. Functions that yield rows are found through `find_table_func`, so that bind/

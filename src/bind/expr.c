@@ -255,6 +255,7 @@ tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, in
 
 tcudb_status bind_const_value(Binder *b, Expr *e, int position, Value *out, Error *err)
 {
+    assert(e != NULL);
     if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, position, &e, err));
     EvalCtx ctx = {.arena = b->arena, .now = b->env->now};
     return eval_const(b->arena, e, NULL, 0, &ctx, out, err);

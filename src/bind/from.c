@@ -137,6 +137,7 @@ static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *
     const ViewDef *view = NULL;
     ScopeItem *item = NULL;
     TRY(named_relation(b, range, out, &view, err));
+    assert(*out != NULL);
     block->has_work_scan = block->has_work_scan || (*out)->kind == PLAN_WORK_SCAN;
     TRY(bind_scope_item_of_plan(b, str_of(range->relname), *out, (*out)->ncols, &item, err));
     item->table = item->name;

@@ -108,6 +108,7 @@ static void note_level(Block *block, Block *found)
 
 static tcudb_status find_in_item(const ScopeItem *item, Str name, int position, const ScopeCol **found, Error *err)
 {
+    assert(item != NULL);
     for (uint32_t i = 0; i < item->ncols; i++) {
         if (!str_equal(item->cols[i].name, name)) continue;
         if (*found != NULL) {
@@ -242,6 +243,7 @@ static tcudb_status qualified_column(Binder *b, Block *block, Str table, Str nam
     TRY(bind_scope_find_item(b, block, table, position, &item, &level, err));
     const ScopeCol *found = NULL;
     TRY(find_in_item(item, name, position, &found, err));
+    assert(item != NULL);
     if (found == NULL && item->any_case) TRY(find_any_case(item, name, position, &found, err));
     if (found == NULL) {
         tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,

@@ -9,6 +9,7 @@
  */
 #include "bind/bind_int.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct WindowDef {
@@ -181,7 +182,8 @@ static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef
 static tcudb_status no_function(const char *name, Expr *const *args, uint32_t n, int position, Error *err)
 {
     char text[256] = "";
-    for (uint32_t i = 0, at = 0; i < n && at + 1 < sizeof text; i++) {
+    assert(n == 0 || args != NULL);
+    for (uint32_t i = 0, at = 0; i < n && args[i] != NULL && at + 1 < sizeof text; i++) {
         at +=
             (uint32_t)snprintf(text + at, sizeof text - at, "%s%s", i == 0 ? "" : ", ", type_base_name(args[i]->type));
     }
@@ -204,6 +206,7 @@ static tcudb_status settle_types(Binder *b, WindowCall *call, const char *name, 
     case WINDOW_CUME_DIST: call->col.type = TYPE(TYPE_FLOAT8); return TCUDB_OK;
     case WINDOW_NTILE: call->col.type = TYPE(TYPE_INT4); break;
     default:
+        assert(call->nargs > 0 && args[0] != NULL);
         if (args[0]->type.id == TYPE_UNKNOWN)
             TRY(bind_coerce(b, args[0], TYPE(TYPE_TEXT), CAST_IMPLICIT, 0, &args[0], err));
         if (call->nargs == 3) { /* value and default have one type */

@@ -69,6 +69,7 @@ tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err)
     uint32_t *chars = ARENA_ARRAY(arena, uint32_t, text.len / CHARS_STEP + 1, err);
     TRY_PTR(chars);
     uint32_t count = 0;
+    assert(text.len == 0 || text.ptr != NULL);
     for (uint32_t i = 0; i < text.len; i++) {
         if (i % CHARS_STEP == 0) chars[i / CHARS_STEP] = count;
         count += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;

@@ -101,6 +101,7 @@ tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *er
     }
     PgQuery__ParseResult *result = NULL;
     TRY(unpack(arena, source, &result, err));
+    assert(result != NULL);
     Ast *asts = ARENA_ARRAY(arena, Ast, result->n_stmts, err);
     TRY_PTR(asts);
     for (size_t i = 0; i < result->n_stmts; i++) asts[i] = make_ast(source, result->stmts[i]);

@@ -44,6 +44,7 @@ typedef struct Call {
 
 static bool is_null(const RowsCol *col, uint64_t row)
 {
+    assert(col != NULL);
     return col->valid != NULL && !bit_get(col->valid, row);
 }
 
@@ -164,6 +165,7 @@ static tcudb_status set_null(Window *win, RowsCol *col, uint64_t row, Error *err
 static tcudb_status copy_value(Window *win, RowsCol *out, uint64_t row, const RowsCol *from, uint64_t source,
                                Error *err)
 {
+    assert(from != NULL);
     if (source == UINT64_MAX || is_null(from, source)) return set_null(win, out, row, err);
     if (from->dict) {
         ((Str *)out->data)[row] = from->view.values[((const uint32_t *)from->data)[source]];
