@@ -157,7 +157,10 @@ static tcudb_status add_const_key(const DenseKey *key, Worker *w, const Vector *
         if (key->codes)
             TRY(vec_codes(worker_arena(w), &flat, key->table, key->column, &key->view, NULL, 1, 1, &codes, err));
         switch (key->codes ? (Phys)PHYS_STR : (Phys)key->phys) {
-        case PHYS_STR: value = codes[0]; break;
+        case PHYS_STR:
+            assert(codes != NULL);
+            value = codes[0];
+            break;
         case PHYS_BOOL: value = *(const uint8_t *)flat.data; break;
         case PHYS_I16: value = *(const int16_t *)flat.data; break;
         case PHYS_I32: value = *(const int32_t *)flat.data; break;

@@ -5,7 +5,7 @@
 #define EXEC_EXEC_H
 
 #include "base/settings.h"
-#include "plan/plan.h"
+#include "phys/phys.h"
 
 /* Rows and bytes done so far, for progress bars: read by any thread. */
 typedef struct Progress {
@@ -45,8 +45,6 @@ typedef struct PhysPlan PhysPlan;
 tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysPlan **out, Error *err) MUST_CHECK;
 tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, void *ctx, ExecReport *report,
                       Error *err) MUST_CHECK;
-/* EXPLAIN's tree; after a run with analyze: rows, batches, time and bytes of each operator too. */
-tcudb_status phys_print(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;
-tcudb_status phys_print_json(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;
+/* phys_print and phys_print_json (EXPLAIN): phys/phys.h. */
 
 #endif

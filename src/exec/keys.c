@@ -54,6 +54,7 @@ tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_
             ncarried += carried;
         }
         if (col->form != KEY_CODE) continue;
+        assert(infos != NULL);
         col->table = infos[i].table;
         col->column = infos[i].column;
         TRY(table_dict(col->table, col->column, &col->view, err));
@@ -113,7 +114,7 @@ static uint64_t float_word(double v)
 
 static void num_words(const Num *num, uint64_t w[4])
 {
-    Num c = *num;
+    Num c = {.value = num->value, .scale = num->scale, .kind = num->kind};
     if (c.kind != NUM_FINITE) c.value = 0;
     if (c.kind != NUM_FINITE || c.value == 0) c.scale = 0;
     while (c.scale > 0 && c.value % 10 == 0) {

@@ -281,6 +281,7 @@ static tcudb_status join_column(void *ctx, Worker *w, uint64_t task, Error *err)
     (void)w;
     for (uint64_t i = 0; i < j->nchunks; i++) {
         const Chunk *k = j->chunks[i];
+        assert(col->data != NULL);
         memcpy((char *)col->data + k->offset * col->size, k->data[task], (size_t)k->n * col->size);
         if (!k->has_null[task]) continue;
         for (uint32_t r = 0; r < k->n; r++)

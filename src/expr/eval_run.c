@@ -129,7 +129,7 @@ static tcudb_status eval_func(EvalRun *run, const EvalNode *node, const uint16_t
                               Error *err)
 {
     enum { ON_STACK = 3 };
-    Vector few[ON_STACK];
+    Vector few[ON_STACK] = {0};
     Vector *args = few;
     if (node->nargs > ON_STACK) {
         args = ARENA_ARRAY(run->ctx->arena, Vector, node->nargs, err);
@@ -208,7 +208,7 @@ static tcudb_status eval_logic(EvalRun *run, const EvalNode *node, const uint16_
         l.value[rows[i]] = !l.stop;
     }
     for (uint32_t a = 0; a < node->nargs && n > 0; a++) {
-        Vector v;
+        Vector v = {0};
         TRY(eval_node(run, node->args[a], rows, n, &v, err));
         if (v.form == VEC_CONST)
             TRY(logic_const(run, &l, &v, rows, &n, err));
@@ -270,7 +270,7 @@ static tcudb_status eval_case(EvalRun *run, const EvalNode *node, const uint16_t
     TRY(eval_new_vector(run, node->type, run->batch->rows, out, err));
     for (uint32_t a = 0; a < node->nargs && n > 0; a += 2) {
         bool is_else = a + 1 == node->nargs;
-        Vector v;
+        Vector v = {0};
         uint32_t nhit = n;
         const uint16_t *at = rows;
         if (!is_else) {
@@ -353,7 +353,7 @@ static bool find_value(const InSet *set, const Value *x)
 
 tcudb_status eval_in(EvalRun *run, const EvalNode *node, const uint16_t *sel, uint32_t n, Vector *out, Error *err)
 {
-    Vector x;
+    Vector x = {0};
     const InSet *set = node->in;
     TRY(eval_node(run, node->args[0], sel, n, &x, err));
     if (const_is_null(&x)) {
@@ -423,7 +423,7 @@ static tcudb_status eval_entries(EvalRun *run, const EvalNode *node, const Vecto
     EvalCtx ctx = *run->ctx;
     ctx.arena = arena;
     EvalRun inner = {run->state, &ctx, &batch, true};
-    Vector v;
+    Vector v = {0};
     TRY(eval_node(&inner, node, NULL, n, &v, err));
     return keep_results(run->state, cache, at, &v, n, err);
 }
@@ -606,7 +606,7 @@ tcudb_status eval_filter(const Evaluator *e, EvalState *state, EvalCtx *ctx, con
     const uint16_t *sel = batch->sel;
     uint32_t n = batch->n, parts = split ? root->nargs : 1;
     for (uint32_t i = 0; i < parts && n > 0; i++) {
-        Vector v;
+        Vector v = {0};
         TRY(eval_node(&run, split ? root->args[i] : root, sel, n, &v, err));
         n = keep_true(&v, sel, n, sel_out);
         sel = sel_out;

@@ -117,6 +117,14 @@ tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int 
     return TCUDB_OK;
 }
 
+/* -0 and 0 differ, a NaN is itself. */
+static uint64_t bits_of(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
 static bool value_equal(const Value *a, const Value *b)
 {
     if (!type_equal(a->type, b->type) || a->null != b->null) return false;
@@ -124,8 +132,8 @@ static bool value_equal(const Value *a, const Value *b)
     switch (type_phys(a->type)) {
     case PHYS_NUM: return a->num.value == b->num.value && a->num.scale == b->num.scale && a->num.kind == b->num.kind;
     case PHYS_STR: return str_equal(a->str, b->str);
-    case PHYS_F32: return memcmp(&a->f32, &b->f32, sizeof a->f32) == 0;
-    case PHYS_F64: return memcmp(&a->f64, &b->f64, sizeof a->f64) == 0;
+    case PHYS_F32: return bits_of(a->f32) == bits_of(b->f32);
+    case PHYS_F64: return bits_of(a->f64) == bits_of(b->f64);
     case PHYS_INTERVAL: return memcmp(&a->interval, &b->interval, sizeof a->interval) == 0;
     default: return value_compare(a, b) == 0;
     }

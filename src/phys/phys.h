@@ -78,7 +78,7 @@ void phys_collect_info(ColInfo *all, ColId n, const Plan *plan);
 /* What the columns' facts imply for an expression. */
 ColInfo phys_expr_info(const ColInfo *all, ColId n, const Expr *e);
 
-/* EXPLAIN's forms (declared in exec.h for those above). */
+/* EXPLAIN's tree; after a run with analyze: rows, batches, time and bytes of each operator too. */
 tcudb_status phys_print(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;
 tcudb_status phys_print_json(const PhysPlan *phys, bool analyze, Buf *buf, Error *err) MUST_CHECK;
 

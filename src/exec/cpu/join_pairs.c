@@ -47,10 +47,9 @@ tcudb_status join_output(Join *j, Worker *w, const Batch *pairs, const Vector *m
     out.cols = ARENA_ARRAY(worker_arena(w), Vector, out.ncols + 1, err);
     TRY_PTR(out.cols);
     for (uint32_t i = 0; i < out.ncols; i++) {
-        if (j->out_map[i] == JOIN_MARK_COL)
-            out.cols[i] = *mark;
-        else
-            out.cols[i] = pairs->cols[j->out_map[i]];
+        const Vector *from = j->out_map[i] == JOIN_MARK_COL ? mark : &pairs->cols[j->out_map[i]];
+        assert(from != NULL);
+        out.cols[i] = *from;
     }
     return stage_push(j->stage.down, w, &out, err);
 }
@@ -73,6 +72,7 @@ static void note_matches(Join *j, const uint16_t *rows, const uint32_t *idx, uin
 static tcudb_status check_single(const Join *j, const uint16_t *rows, uint32_t n, const uint8_t *flags, Error *err)
 {
     if (j->kind != JOIN_SINGLE) return TCUDB_OK;
+    assert(flags != NULL);
     for (uint32_t i = 0; i < n; i++)
         if (flags[rows[i]] || (i > 0 && rows[i] == rows[i - 1]))
             return error_set(err, SQLSTATE_CARDINALITY_VIOLATION,

@@ -240,8 +240,11 @@ static tcudb_status output(Apply *a, Worker *w, const Batch *pairs, const Vector
     out.ncols = a->plan->ncols;
     out.cols = ARENA_ARRAY(worker_arena(w), Vector, out.ncols + 1, err);
     TRY_PTR(out.cols);
-    for (uint32_t i = 0; i < out.ncols; i++)
-        out.cols[i] = a->out_map[i] == RESULT_COL ? *result : pairs->cols[a->out_map[i]];
+    for (uint32_t i = 0; i < out.ncols; i++) {
+        const Vector *from = a->out_map[i] == RESULT_COL ? result : &pairs->cols[a->out_map[i]];
+        assert(from != NULL);
+        out.cols[i] = *from;
+    }
     return stage_push(a->down, w, &out, err);
 }
 
@@ -330,7 +333,7 @@ static tcudb_status lateral(Apply *a, Worker *w, uint32_t row, const Rows *inner
 
 static tcudb_status serve_rows(Apply *a, Worker *w, uint32_t binding, const Rows *inner, Results *r, Error *err)
 {
-    Value scalar;
+    Value scalar = {.null = true};
     bool is_lateral = a->plan->apply.kind == APPLY_CROSS || a->plan->apply.kind == APPLY_LEFT;
     if (a->plan->apply.kind == APPLY_SCALAR) TRY(scalar_value(a, w, inner, &scalar, err));
     for (uint32_t i = a->start[binding]; i < a->start[binding + 1]; i++) {
