@@ -57,9 +57,15 @@ static tcudb_status insert_bulk(Exec *x, PhysNode *node, Error *err)
     bulk.stage.task_end = bulk_task_end;
     bulk.appenders = ARENA_ARRAY(&x->arena, Appender *, x->nworkers, err);
     TRY_PTR(bulk.appenders);
+    Appender *guard; /* stays open, so that no task's rows are settled before those of an earlier one are there */
+    TRY(appender_new(x->env->txn, bulk.table, &guard, err));
     tcudb_status status = exec_produce(x, node->inputs[0], &bulk.stage, err);
     for (uint32_t w = 0; w < x->nworkers; w++)
         if (bulk.appenders[w] != NULL) appender_abort(bulk.appenders[w]);
+    if (status == TCUDB_OK)
+        status = appender_finish(guard, UINT64_MAX, err);
+    else
+        appender_abort(guard);
     x->written = atomic_load(&bulk.rows);
     return status;
 }
