@@ -7,7 +7,7 @@
  * per task, then pairwise merges. Equal keys keep their input order, so the result is the same for any number
  * of workers. With a limit, each run keeps only the rows that can appear.
  */
-#include "exec/exec_int.h"
+#include "exec/sort_int.h"
 
 #include <assert.h>
 
@@ -56,7 +56,7 @@ static Str text_of(const RowsCol *col, uint64_t row)
     return col->dict ? col->view.values[((const uint32_t *)col->data)[row]] : ((const Str *)col->data)[row];
 }
 
-static uint64_t word_of(const RowsCol *col, uint64_t row)
+uint64_t sort_word(const RowsCol *col, uint64_t row)
 {
     const uint64_t sign = UINT64_C(1) << 63;
     switch (col->phys) {
@@ -82,7 +82,7 @@ static tcudb_status key_words(void *ctx, Worker *w, uint64_t task, Error *err)
         Key *key = &s->keys[k];
         for (uint64_t r = from; r < to; r++) {
             bool null = key->col->valid != NULL && !bit_get(key->col->valid, r);
-            uint64_t word = null ? 0 : word_of(key->col, r);
+            uint64_t word = null ? 0 : sort_word(key->col, r);
             key->words[r] = key->descending ? ~word : word;
         }
     }
@@ -236,6 +236,7 @@ typedef struct Prepare {
     Stage stage;
     uint32_t ncols, nextra;
     Ev *extra;
+    TopN *top; /* NULL: every row is wanted */
 } Prepare;
 
 static tcudb_status prepare_push(Stage *stage, Worker *w, const Batch *batch, Error *err)
@@ -247,11 +248,12 @@ static tcudb_status prepare_push(Stage *stage, Worker *w, const Batch *batch, Er
     TRY_PTR(out.cols);
     memcpy(out.cols, batch->cols, p->ncols * sizeof *out.cols);
     for (uint32_t i = 0; i < p->nextra; i++) TRY(ev_run(&p->extra[i], w, batch, &out.cols[p->ncols + i], err));
+    if (p->top != NULL) TRY(topn_filter(p->top, w, &out, err));
     return stage_push(stage->down, w, &out, err);
 }
 
-static tcudb_status collect_input(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nkeys, uint32_t *key_col,
-                                  Rows **rows, Error *err)
+static tcudb_status collect_input(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nkeys, uint64_t limit,
+                                  uint32_t *key_col, Rows **rows, Error *err)
 {
     const Plan *input = node->plan->inputs[0];
     Layout in;
@@ -274,6 +276,7 @@ static tcudb_status collect_input(Exec *x, PhysNode *node, const SortKey *keys, 
         cols[key_col[k]] = (PlanCol){.type = e->type, .name = ""};
         TRY(ev_new(x, e, &in, &p->extra[p->nextra++], err));
     }
+    if (nkeys > 0) TRY(topn_new(x, &keys[0], key_col[0], limit, &p->top, err));
     TRY(collector_new(x, cols, p->ncols + p->nextra, &c, err));
     stage_init(&p->stage, collector_stage(c));
     TRY(exec_produce(x, node->inputs[0], &p->stage, err));
@@ -306,7 +309,7 @@ tcudb_status exec_sort(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nk
 {
     uint32_t *key_col = ARENA_ARRAY(&x->arena, uint32_t, nkeys + 1, err);
     TRY_PTR(key_col);
-    TRY(collect_input(x, node, keys, nkeys, key_col, rows, err));
+    TRY(collect_input(x, node, keys, nkeys, limit, key_col, rows, err));
     Sorter s = {.x = x, .rows = *rows, .n = (*rows)->n, .nkeys = nkeys, .limit = limit};
     TRY(sorter_init(x, *rows, keys, key_col, &s, err));
     TRY(sort_all(&s, node, err));
