@@ -15,10 +15,10 @@ import sys
 import tempfile
 import time
 
+from engines import BUILD, ENGINES, THREADS
+
 HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("BUILD", HERE.parent / "build"))
 SCALE = float(os.environ.get("BENCH_SCALE", "1"))
-THREADS = int(os.environ.get("BENCH_THREADS", os.cpu_count() or 1))
 RUNS = int(os.environ.get("BENCH_RUNS", "5"))
 TABLES = ["part", "supplier", "customer", "date", "lineorder"]
 
@@ -38,39 +38,9 @@ def memory(field):
     return 0
 
 
-class Tcudb:
-    def __init__(self):
-        sys.path.insert(0, str(HERE.parent / "test/oracle"))
-        from engine import Database
-        self.db = Database(BUILD).connect()
-        self.run(f"SET tcudb.threads = {THREADS}")
-
-    def run(self, sql):
-        result = self.db.run(sql)
-        if result.error:
-            raise RuntimeError(f"{result.error.sqlstate} {result.error.message}: {sql}")
-        return result.rows
-
-    def copy(self, table, path):
-        self.run(f"COPY {table} FROM '{path}' (FORMAT csv, DELIMITER '|')")
-
-
-class Duckdb:
-    def __init__(self):
-        import duckdb
-        self.db = duckdb.connect()
-        self.db.execute(f"SET threads = {THREADS}")
-
-    def run(self, sql):
-        return [[None if v is None else str(v) for v in row] for row in self.db.execute(sql).fetchall()]
-
-    def copy(self, table, path):
-        self.db.execute(f"COPY {table} FROM '{path}' (DELIMITER '|', HEADER false, AUTO_DETECT false)")
-
-
 def work(engine, folder):
     """One engine's numbers, as JSON on standard output."""
-    db = {"tcudb": Tcudb, "duckdb": Duckdb}[engine]()
+    db = ENGINES[engine]()
     for statement in (folder / "schema.sql").read_text().split(";"):
         if statement.strip():
             db.run(statement)
@@ -94,20 +64,13 @@ def work(engine, folder):
 
 def make_files(folder):
     """Schema and data by tcudb's own generator."""
-    sys.path.insert(0, str(HERE.parent / "test/oracle"))
-    from engine import Database
-    db = Database(BUILD).connect()
-
-    def run(sql):
-        result = db.run(sql)
-        if result.error:
-            raise RuntimeError(f"{result.error.message}: {sql}")
-        return result.rows
+    db = ENGINES["tcudb"]()
+    run = db.run
     run(f"CALL ssb(scale => {SCALE})")
     schema = []
     for table in TABLES:
         columns = []
-        result = db.run(f"SELECT * FROM {table} LIMIT 0")
+        result = db.db.run(f"SELECT * FROM {table} LIMIT 0")
         for name, kind in zip(result.columns, result.types):
             columns.append(f"{name} {kind} NOT NULL")
         schema.append(f"CREATE TABLE {table} ({', '.join(columns)});\n")
