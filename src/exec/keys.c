@@ -123,7 +123,7 @@ static void num_words(const Num *num, uint64_t w[4])
     }
     w[0] = (uint64_t)c.value;
     w[1] = (uint64_t)(c.value >> 64);
-    w[2] = (uint64_t)(uint32_t)c.scale << 32 | (uint32_t)c.kind;
+    w[2] = (uint64_t)(uint32_t)c.scale * (UINT64_C(1) << 32) + (uint32_t)c.kind;
     w[3] = (uint64_t)(uint32_t)num->scale;
 }
 

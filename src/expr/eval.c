@@ -58,8 +58,7 @@ static tcudb_status compile_param(Compiler *c, const Expr *e, EvalNode *node, Er
 static bool foldable(const EvalNode *node)
 {
     if (node->op == EV_CONST || node->op == EV_COL || node->is_volatile) return false;
-    assert(node->op != EV_FUNC || node->func != NULL);
-    if (node->op == EV_FUNC && (node->func->flags & (FUNC_VOLATILE | FUNC_STABLE)) != 0) return false;
+    if (node->func != NULL && (node->func->flags & (FUNC_VOLATILE | FUNC_STABLE)) != 0) return false;
     for (uint32_t i = 0; i < node->nargs; i++)
         if (node->args[i]->op != EV_CONST) return false;
     return true;
@@ -101,8 +100,7 @@ static void note_columns(EvalNode *node)
         if (below == NONE || below == only) continue;
         only = only == NONE ? below : EVAL_NO_COL;
     }
-    assert(node->op != EV_FUNC || node->func != NULL);
-    bool moving = node->is_volatile || (node->op == EV_FUNC && node->func->flags & FUNC_STABLE);
+    bool moving = node->is_volatile || (node->func != NULL && (node->func->flags & FUNC_STABLE) != 0);
     node->only_col = moving ? EVAL_NO_COL : only;
 }
 

@@ -179,6 +179,7 @@ static tcudb_status logic_flat(EvalRun *run, Logic *l, const Vector *v, uint16_t
 {
     const uint8_t *data = v->data;
     uint32_t k = 0;
+    assert(data != NULL);
     if (v->valid != NULL && l->valid == NULL) TRY(new_valid(run, run->batch->rows, &l->valid, err));
     for (uint32_t i = 0; i < *n; i++) {
         uint16_t row = rows[i];
@@ -226,6 +227,7 @@ static tcudb_status copy_rows(EvalRun *run, Vector *out, const Vector *v, const 
     Vector flat = *v;
     if (v->form != VEC_FLAT) TRY(vec_flatten(run->ctx->arena, v, rows, n, run->batch->rows, &flat, err));
     size_t size = phys_size((Phys)out->phys);
+    assert(flat.data != NULL);
     for (uint32_t i = 0; i < n; i++)
         memcpy((char *)out->data + rows[i] * size, (const char *)flat.data + rows[i] * size, size);
     if (flat.valid == NULL && out->valid == NULL) return TCUDB_OK;
@@ -241,6 +243,7 @@ static void split_true(const Vector *v, const uint16_t *rows, uint32_t n, uint16
 {
     uint32_t h = 0, r = 0;
     const uint8_t *data = v->data;
+    assert(data != NULL);
     for (uint32_t i = 0; i < n; i++) {
         uint16_t row = rows[i];
         bool yes = !vec_is_null(v, row) && data[v->form == VEC_CONST ? 0 : row] != 0;
@@ -317,6 +320,7 @@ static tcudb_status eval_coalesce(EvalRun *run, const EvalNode *node, const uint
 
 static int64_t int_at(const Vector *v, uint32_t row)
 {
+    assert(v->data != NULL);
     switch (v->phys) {
     case PHYS_BOOL: return ((const uint8_t *)v->data)[row];
     case PHYS_I16: return ((const int16_t *)v->data)[row];
@@ -575,6 +579,7 @@ static uint32_t keep_true(const Vector *v, const uint16_t *sel, uint32_t n, uint
 {
     const uint8_t *data = v->data;
     uint32_t k = 0;
+    assert(data != NULL);
     if (v->form == VEC_CONST) {
         if (const_is_null(v) || data[0] == 0) return 0;
         for (uint32_t i = 0; i < n; i++) out[i] = (uint16_t)row_at(sel, i);
