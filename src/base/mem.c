@@ -27,6 +27,56 @@ void mem_init(Mem *mem, size_t limit)
     atomic_init(&mem->limit, limit);
 }
 
+static size_t huge_size(size_t size)
+{
+    return (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
+}
+
+/* Large blocks come from the system page by page, so that freeing one always gives it back: malloc would keep them
+ * among its own once it has seen some freed. Under AddressSanitizer they stay its business. */
+#if defined(__SANITIZE_ADDRESS__)
+static void *map_block(size_t whole)
+{
+    return aligned_alloc(HUGE_PAGE, whole);
+}
+
+static void unmap_block(void *ptr, size_t whole)
+{
+    (void)whole;
+    free(ptr);
+}
+#else
+static void *map_block(size_t whole)
+{
+    char *at = mmap(NULL, whole + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)at & (HUGE_PAGE - 1));
+    if (before > 0) munmap(at, before);
+    munmap(at + before + whole, HUGE_PAGE - before);
+    (void)madvise(at + before, whole, MADV_HUGEPAGE); /* advice only */
+    return at + before;
+}
+
+static void unmap_block(void *ptr, size_t whole)
+{
+    munmap(ptr, whole);
+}
+#endif
+
+static void *alloc_block(size_t size)
+{
+    if (size >= HUGE_PAGE) return map_block(huge_size(size));
+    return aligned_alloc(MEM_ALIGN, size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1));
+}
+
+static void free_block(void *ptr, size_t size)
+{
+    if (size >= HUGE_PAGE)
+        unmap_block(ptr, huge_size(size));
+    else
+        free(ptr);
+}
+
 static void lock_spares(Mem *mem)
 {
     while (atomic_flag_test_and_set_explicit(&mem->spare_lock, memory_order_acquire)) {}
@@ -45,33 +95,24 @@ void mem_keep_spares(Mem *mem, size_t bytes)
 void mem_trim(Mem *mem)
 {
     lock_spares(mem);
-    for (uint32_t i = 0; i < mem->nspares; i++) free(mem->spares[i].ptr);
+    for (uint32_t i = 0; i < mem->nspares; i++) unmap_block(mem->spares[i].ptr, mem->spares[i].size);
     mem->nspares = 0;
     mem->spare_bytes = 0;
     unlock_spares(mem);
 }
 
-static size_t huge_size(size_t size)
-{
-    return (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
-}
-
-/* The smallest spare that fits without wasting a quarter of it; NULL: none. */
+/* A spare of that size in whole huge pages; NULL: none. */
 static void *take_spare(Mem *mem, size_t size)
 {
     if (mem == NULL || mem->spare_limit == 0 || size < HUGE_PAGE) return NULL;
     void *ptr = NULL;
+    size = huge_size(size);
     lock_spares(mem);
-    uint32_t best = mem->nspares;
-    for (uint32_t i = 0; i < mem->nspares; i++) {
-        size_t has = mem->spares[i].size;
-        bool fits = has >= size && has - size <= has / 4;
-        if (fits && (best == mem->nspares || has < mem->spares[best].size)) best = i;
-    }
-    if (best < mem->nspares) {
-        ptr = mem->spares[best].ptr;
-        mem->spare_bytes -= mem->spares[best].size;
-        mem->spares[best] = mem->spares[--mem->nspares];
+    for (uint32_t i = 0; i < mem->nspares && ptr == NULL; i++) {
+        if (mem->spares[i].size != size) continue;
+        ptr = mem->spares[i].ptr;
+        mem->spare_bytes -= size;
+        mem->spares[i] = mem->spares[--mem->nspares];
     }
     unlock_spares(mem);
     return ptr;
@@ -125,16 +166,6 @@ void mem_release(Mem *mem, size_t size)
     (void)before;
 }
 
-static void *alloc_aligned(size_t size)
-{
-    if (size < HUGE_PAGE)
-        return aligned_alloc(MEM_ALIGN, size == 0 ? MEM_ALIGN : (size + MEM_ALIGN - 1) & ~(size_t)(MEM_ALIGN - 1));
-    size_t whole = huge_size(size);
-    void *ptr = aligned_alloc(HUGE_PAGE, whole);
-    if (ptr != NULL) (void)madvise(ptr, whole, MADV_HUGEPAGE); /* advice only */
-    return ptr;
-}
-
 void *mem_alloc(Mem *mem, size_t size, Error *err)
 {
     if (size > SIZE_MAX - HUGE_PAGE) {
@@ -143,10 +174,10 @@ void *mem_alloc(Mem *mem, size_t size, Error *err)
     }
     if (mem_charge(mem, size, err) != TCUDB_OK) return NULL;
     void *ptr = take_spare(mem, size);
-    if (ptr == NULL) ptr = alloc_aligned(size);
+    if (ptr == NULL) ptr = alloc_block(size);
     if (ptr == NULL && mem != NULL && mem->nspares > 0) {
         mem_trim(mem);
-        ptr = alloc_aligned(size);
+        ptr = alloc_block(size);
     }
     if (ptr == NULL) {
         mem_release(mem, size);
@@ -175,7 +206,7 @@ void *mem_realloc(Mem *mem, void *old, size_t old_size, size_t size, Error *err)
 void mem_free(Mem *mem, void *ptr, size_t size)
 {
     if (ptr == NULL) return;
-    if (!keep_spare(mem, ptr, size)) free(ptr);
+    if (!keep_spare(mem, ptr, size)) free_block(ptr, size);
     mem_release(mem, size);
 }
 

@@ -202,5 +202,6 @@ int mkdir(const char *path, mode_t mode)
 void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
 {
     if (fd >= 0) FAIL_IO(MAP_FAILED);
+    if (fd < 0 && fails(&alloc_faults, ENOMEM)) return MAP_FAILED; /* base/mem.c's large blocks */
     return REAL(mmap)(at, n, protection, flags, fd, offset);
 }
