@@ -37,16 +37,14 @@ static bool foldable(const Expr *e)
     return e->kind == EXPR_IN && args_const(e);
 }
 
-/* A strict function of a NULL constant is NULL whatever the other arguments are, if those cannot fail. */
+/* A strict function of a NULL constant is NULL; as in PostgreSQL the other arguments are not evaluated, even where
+ * they would fail. */
 static bool null_by_strictness(const Expr *e)
 {
     if (e->kind != EXPR_FUNC || (e->func->flags & FUNC_STRICT) == 0) return false;
-    bool any = false;
-    for (uint32_t i = 0; i < e->nargs; i++) {
-        if (expr_is_null_const(e->args[i])) any = true;
-        if (!expr_safe(e->args[i])) return false;
-    }
-    return any;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (expr_is_null_const(e->args[i])) return true;
+    return false;
 }
 
 static tcudb_status null_of(Opt *opt, const Expr *e, Expr **out, Error *err)
@@ -304,6 +302,7 @@ static tcudb_status simplify_coalesce(Opt *opt, Expr *e, bool filter, Expr **out
 static tcudb_status simplify_in(Opt *opt, Expr *e, Expr **out, Error *err)
 {
     *out = e;
+    if (expr_is_null_const(e->args[0])) return null_of(opt, e, out, err);
     if (e->nargs != 2) return TCUDB_OK;
     return expr_operator(opt, "=", e->args[0], e->args[1], out, err);
 }

@@ -23,7 +23,11 @@ enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAtt
 /* A kernel that is compiled for several instruction sets, with its loops vectorised. Sanitizers cannot run the
  * resolvers that choose among the versions, so they get the plain one. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__clang__) /* the fuzz targets' compiler: no clones of functions that other files call */
+#define HOT
+#else
 #define HOT __attribute__((optimize("O3"), target_clones("default", "avx2", "arch=x86-64-v4")))
+#endif
 #else
 #define HOT
 #endif

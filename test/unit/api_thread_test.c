@@ -81,8 +81,8 @@ static void interrupts_are_prompt(void **state)
 {
     tcudb_conn *conn = conn_of(state);
     static const char *const queries[] = {NULL,
-                                          "select count(distinct a % 1000003) from generate_series(1, 100000000) a",
-                                          "select a from generate_series(1, 20000000) a order by a % 1000003 limit 1"};
+                                          "select count(distinct a % 1000003) from generate_series(1, 10000000000) a",
+                                          "select a from generate_series(1, 20000000) a order by a % 1000003, a"};
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
         Stopper stopper = {.conn = conn};
         pthread_t thread;
