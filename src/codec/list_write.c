@@ -47,7 +47,7 @@ static tcudb_status stored_values(const ListWriter *w, const void *values, uint6
             if (from + i > 0 && v <= before)
                 return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE,
                                  "list %llu is not strictly ascending at position %llu", (unsigned long long)w->lists,
-                                 (unsigned long long)(from + i));
+                                 (unsigned long long)from + i);
             out[i] = v - before - 1;
             before = v;
         } else {
@@ -105,7 +105,7 @@ static tcudb_status add_block(ListWriter *w, const void *values, uint64_t from, 
 
 tcudb_status list_writer_add(ListWriter *w, const void *values, uint64_t n, Error *err)
 {
-    uint64_t stored[LIST_SHORT], last = 0;
+    uint64_t stored[LIST_SHORT] = {0}, last = 0;
     TRY(put_vbyte(&w->directory, n, err));
     if (n < LIST_SHORT) {
         TRY(stored_values(w, values, 0, (uint32_t)n, stored, &last, err));
@@ -143,7 +143,7 @@ tcudb_status list_writer_finish(ListWriter *w, Buf *out, Error *err)
     TRY(put_section(out, &w->directory, start, &crc, err));
     TRY(put_section(out, &w->area, start, NULL, err));
     TRY(buf_append(out, slack, sizeof(slack), err));
-    memcpy(head, "TCULISTS", 8);
+    memcpy(head, (const char[8]){'T', 'C', 'U', 'L', 'I', 'S', 'T', 'S'}, 8);
     list_store32(head + 8, LIST_SET_VERSION);
     list_store32(head + 12, w->flags);
     list_store64(head + 16, w->lists);

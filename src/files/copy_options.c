@@ -86,7 +86,7 @@ static tcudb_status not_supported_exactly(Error *err, const char *message)
 
 static tcudb_status option_format(const StmtOption *o, CopyOptions *out, Error *err)
 {
-    Str format;
+    Str format = {0};
     TRY(option_text(o, &format, err));
     out->csv = str_equal(format, STR_LIT("csv"));
     if (out->csv || str_equal(format, STR_LIT("text"))) return TCUDB_OK;
@@ -97,7 +97,7 @@ static tcudb_status option_format(const StmtOption *o, CopyOptions *out, Error *
 
 static tcudb_status option_encoding(const StmtOption *o, bool from, CopyOptions *out, Error *err)
 {
-    Str name;
+    Str name = {0};
     TRY(option_text(o, &name, err));
     if (!encoding_from_name(name, &out->encoding))
         return error_at(err, SQLSTATE_INVALID_PARAMETER_VALUE, o->position,

@@ -128,7 +128,7 @@ static tcudb_status take_nulls(Arena *arena, const TableFuncArg *arg, CsvOptions
 
 static tcudb_status take_encoding(const TableFuncArg *arg, CsvOptions *out, Error *err)
 {
-    Str name;
+    Str name = {0};
     TRY(take_text(arg, &name, err));
     out->has_encoding = true;
     if (encoding_from_name(name, &out->encoding)) return TCUDB_OK;

@@ -239,7 +239,7 @@ static tcudb_status refill_coded(Source *s, bool *ended, Error *err)
     memmove(s->coded, s->coded + s->coded_at, left);
     s->coded_at = 0;
     s->coded_len = left;
-    size_t got;
+    size_t got = 0;
     TRY(read_expanded(s, s->coded + left, RAW_SIZE - left, &got, err));
     s->coded_len += got;
     *ended = got == 0;

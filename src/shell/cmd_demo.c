@@ -143,7 +143,7 @@ static const char *show_count(uint64_t n, char buffer[32])
 
 static void print_rows(const Outcome *o)
 {
-    size_t width[KEPT_COLUMNS];
+    size_t width[KEPT_COLUMNS] = {0};
     for (uint32_t c = 0; c < o->ncolumns; c++) {
         width[c] = strlen(o->names[c]);
         for (uint32_t r = 0; r < o->kept; r++)

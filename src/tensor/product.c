@@ -118,8 +118,8 @@ static double dense_key_cost(const ProductRun *run)
         pairs += facts_limbs(run->left_ops[0].facts) * facts_limbs(run->right_ops[0].facts);
     else
         bits = 1;
-    double cells =
-        (double)spec->left.groups * (double)((spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B) * LIMB_ROWS_B;
+    uint64_t panels = ((uint64_t)spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
+    double cells = (double)spec->left.groups * (double)(panels * LIMB_ROWS_B);
     return cells * (pairs * ns_mac[spec->isa] + bits * ns_bit[spec->isa]);
 }
 

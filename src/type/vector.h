@@ -25,12 +25,12 @@ typedef enum VecForm {
 
 typedef struct Vector {
     Type type;
-    uint8_t phys; /* Phys of type */
-    uint8_t form; /* VecForm */
+    uint8_t phys;     /* Phys of type */
+    uint8_t form;     /* VecForm */
+    uint32_t nvalues; /* VEC_DICT: number of codes */
     void *data;
     uint64_t *valid;   /* bit i set: row i is not NULL; NULL pointer: no NULLs */
     const Str *values; /* VEC_DICT: the value of each code */
-    uint32_t nvalues;  /* VEC_DICT: number of codes */
     uint64_t dict_id;  /* VEC_DICT: equal ids mean equal codes mean equal values; 0: private */
 } Vector;
 

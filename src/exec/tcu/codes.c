@@ -284,6 +284,7 @@ static tcudb_status intern_pairs(Column *c, uint32_t *const into[2], uint64_t ra
     uint64_t *kept = exec_alloc(c->x, sizeof *kept * (most + 1), err);
     TRY_PTR(kept);
     for (uint32_t side = 0; side < c->sides; side++) {
+        assert(into[side] != NULL && c->codes[side] != NULL);
         for (uint64_t row = 0; row < c->rows[side]->n; row++) {
             uint32_t a = into[side][row], b = c->codes[side][row];
             if (row % CODE_ROWS == 0) TRY(exec_check_cancel(c->x, err));
@@ -307,6 +308,7 @@ static tcudb_status combine(Column *c, uint32_t *const into[2], uint64_t *domain
     uint64_t rows = c->rows[0]->n + (c->sides == 2 ? c->rows[1]->n : 0);
     if (*domain * c->domain > DIRECT_MIN + DIRECT_PER_ROW * rows) return intern_pairs(c, into, c->domain, domain, err);
     for (uint32_t side = 0; side < c->sides; side++) {
+        assert(into[side] != NULL && c->codes[side] != NULL);
         for (uint64_t row = 0; row < c->rows[side]->n; row++) {
             uint32_t a = into[side][row], b = c->codes[side][row];
             bool none = a == CODE_NONE || b == CODE_NONE;
@@ -328,6 +330,7 @@ static tcudb_status code_tuples(Exec *x, const Rows *const sides[2], const uint3
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     Column c = {.x = x, .sides = nsides, .group = group, .lock = &lock};
+    codes[0] = codes[1] = NULL;
     for (uint32_t s = 0; s < nsides; s++) TRY(new_codes(x, sides[s], &codes[s], err));
     *domain = 1;
     for (uint32_t i = 0; i < ncols; i++) {
