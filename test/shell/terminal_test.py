@@ -6,6 +6,7 @@ import pathlib
 import pty
 import re
 import select
+import signal
 import struct
 import sys
 import tempfile
@@ -57,11 +58,19 @@ class Terminal:
         return self.expect(pattern)
 
     def end(self):
-        while self.read(2):
-            pass
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status)
+        """The exit status. What is typed while the editor changes the terminal's mode may be flushed by the system, so
+        the last line is typed again if the shell is still there; after that it is ended, and the case fails."""
+        for attempt in range(10):
+            while self.read(1):
+                pass
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                os.close(self.fd)
+                return os.waitstatus_to_exitcode(status)
+            self.send("\n\\q\n")
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        raise AssertionError("the shell does not end")
 
 
 def prompts():
