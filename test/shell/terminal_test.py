@@ -60,14 +60,16 @@ class Terminal:
     def end(self):
         """The exit status. What is typed while the editor changes the terminal's mode may be flushed by the system, so
         the last line is typed again if the shell is still there; after that it is ended, and the case fails."""
-        for attempt in range(10):
-            while self.read(1):
+        for attempt in range(1, 101):
+            while self.read(0.1):
                 pass
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid != 0:
                 os.close(self.fd)
                 return os.waitstatus_to_exitcode(status)
-            self.send("\n\\q\n")
+            if attempt % 20 == 0:
+                self.send("\n\\q\n")
+            time.sleep(0.1)
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         raise AssertionError("the shell does not end")
