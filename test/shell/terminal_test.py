@@ -114,6 +114,7 @@ def interrupt():
     t.expect(r"canceling statement due to user request.*=> ")
     assert time.time() - start < 2
     t.send("select 1 +")
+    t.expect(r"select 1 \+")  # once the editor has it, Ctrl-C drops the line
     t.send("\x03")
     t.expect(r"=> ")
     t.line("select 42 as alive;", r"42.*=> ")
