@@ -214,7 +214,9 @@ static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling
                                    const PgQuery__SelectStmt *stmt, CteEntry *entry, Error *err)
 {
     Plan *start = NULL, *step = NULL;
+    CteEntry *before = b->ctes;
     TRY(check_refs(b, stmt, node->ctename, err));
+    if (stmt->with_clause != NULL) TRY(bind_with_push(b, outer, sibling, stmt->with_clause, err));
     TRY(bind_select(b, outer, sibling, stmt->larg, false, &start, err));
     Type *types = ARENA_ARRAY(b->arena, Type, start->ncols, err);
     TRY_PTR(types);
@@ -233,6 +235,7 @@ static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling
     plan->recursive.all = stmt->all;
     entry->cte->plan = plan;
     entry->recursive = true;
+    b->ctes = before;
     return TCUDB_OK;
 }
 

@@ -1,13 +1,17 @@
 /*
- * gen_tables.c: the small generated databases: matrices, micro, baskets, graph.
+ * gen_tables.c: the small generated databases: matrices, micro, baskets, songs, graph.
  *
  * micro is the TCUDB paper's microbenchmark (section 5.2): a(id, val), b(id, val) with ids below k. matrices are
  * two dense n x n matrices as (i, j, v) triples with small integers. baskets are market baskets of a fixed
  * size whose items follow a skewed distribution (item number = items * u^3 for a uniform u, so that the
- * first tenth makes nearly half of all purchases), the many-to-many join that explodes. graph is a directed graph
+ * first tenth makes nearly half of all purchases), the many-to-many join that explodes. songs are two music shops'
+ * catalogues a and b for entity matching: the same artists on both sides, and few prices, so that blocking by price
+ * pairs nearly everything with everything. graph is a directed graph
  * with such skew on both ends (edges may repeat) for PageRank-like queries.
  */
 #include "files/gen.h"
+
+#include <stdio.h>
 
 #define COUNT(a) ((uint32_t)(sizeof(a) / sizeof((a)[0])))
 #define INT4                                                                                                           \
@@ -151,6 +155,56 @@ static tcudb_status baskets_run(const ProcEnv *env, const TableFuncArg *args, ui
 }
 
 const Proc baskets_proc = {.name = "baskets", .usage = BASKETS_USAGE, .run = baskets_run};
+
+/* ---- songs: params[0] = artists, params[1] = salt of the shop ----------------------------- */
+
+enum { ARTIST_LEN = 16, LONGEST_SONG = 600, SHORTEST_SONG = 90 };
+
+static const GenColumn song_columns[] = {
+    {"id", INT4}, {"artist", {.id = TYPE_TEXT}}, {"price", INT4}, {"seconds", INT4}};
+
+static tcudb_status artist_fill(const GenRows *rows, Vector *out, Error *err)
+{
+    const Gen *g = rows->gen;
+    char *at = NULL;
+    Str *texts = out->data;
+    TRY(gen_texts(rows, ARTIST_LEN, &at, err));
+    for (uint32_t i = 0; i < rows->n; i++, at += ARTIST_LEN) {
+        uint64_t artist = skewed(gen_hash(g->seed, (uint64_t)g->params[1] + 1, UNIT), (uint64_t)g->params[0]);
+        texts[i] = (Str){at, (uint32_t)snprintf(at, ARTIST_LEN, "Artist#%07u", (unsigned)artist)};
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status song_fill(const GenRows *rows, uint32_t col, Vector *out, Error *err)
+{
+    static const int32_t cents[] = {69, 99, 129, 149}; /* what shops ask */
+    const Gen *g = rows->gen;
+    if (col == 1) return artist_fill(rows, out, err);
+    uint64_t salt = (uint64_t)g->params[1] + col;
+    switch (col) {
+    case 0: FILL_INT(UNIT);
+    case 2: FILL_INT(cents[gen_below(gen_hash(g->seed, salt, UNIT), COUNT(cents))]);
+    default: FILL_INT(SHORTEST_SONG + gen_below(gen_hash(g->seed, salt, UNIT), LONGEST_SONG - SHORTEST_SONG));
+    }
+}
+
+GEN_TABLE(song_a, "a", song_columns, song_fill)
+GEN_TABLE(song_b, "b", song_columns, song_fill)
+
+#define SONGS_USAGE                                                                                                    \
+    "CALL songs(n => 10000, artists => 500, seed => 1): makes two shops' catalogues a, b(id, artist, price, seconds)"
+
+static tcudb_status songs_run(const ProcEnv *env, const TableFuncArg *args, uint32_t nargs, uint64_t *rows, Error *err)
+{
+    GenArg known[] = {{"n", 10000, 1, 1e9, true}, {"artists", 500, 1, 9999999, true}, {"seed", 1, 0, 1e15, true}};
+    TRY(gen_args(args, nargs, "procedure songs", SONGS_USAGE, known, COUNT(known), err));
+    Gen gen = {.seed = (uint64_t)known[2].value, .units = (uint64_t)known[0].value};
+    gen.params[0] = (int64_t)known[1].value;
+    return load_pair(env, &song_a, &song_b, gen, rows, err);
+}
+
+const Proc songs_proc = {.name = "songs", .usage = SONGS_USAGE, .run = songs_run};
 
 /* ---- graph: params[0] = nodes ------------------------------------------------------------- */
 

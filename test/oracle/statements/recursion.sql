@@ -1,0 +1,24 @@
+-- Recursion: aggregates are allowed above the query level that reads the recursive table, not in it.
+create table e(src int, dst int);
+insert into e values (1,2),(2,3),(3,1),(1,3);
+with recursive r(s,x,w) as (select 0, 1, 1.0::float8 union all select s+1, dst, sum(w) from r join e on r.x = e.src where s < 3 group by s, dst) select * from r;
+with recursive r(s,x,w) as (select 0, 1, 1.0::float8 union all select s+1, dst, w from (select s, dst, sum(w) as w from r join e on r.x = e.src where s < 3 group by s, dst) q) select * from r;
+with recursive r(s,x,w) as (select 0, 1, 1.0::float8 union all select s+1, dst, w from (select s, dst, sum(w) as w from (select s, dst, w from r join e on r.x = e.src where s < 3) i group by s, dst) q) select * from r order by 1,2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, dst from r join e on r.x = e.src where s < 3 group by s, dst) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select distinct s+1, dst from r join e on r.x = e.src where s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, row_number() over () from r join e on r.x = e.src where s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, (select count(*)::int from e where e.src = r.x) from r where s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, x from r where s < 3 having true) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select 1, 2 from r having count(*) > 5) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select * from (select s+1, dst from r join e on r.x = e.src where s < 3 union all select 9, 9 where false) q) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all (select s+1, dst from r join e on r.x = e.src where s < 3 union all select 9, 9 where false)) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, n.src from (select distinct src from e) n left join r on r.x = n.src where s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, n.src from r left join e n on r.x = n.dst where s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, x from (select s, x from r where s < 3 order by x limit 1) q) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, x from r where s < 3 and x in (select src from e)) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s+1, x from r where s < 3 and x in (select x from r)) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select q.s+1, q.x from r join r q on true where q.s < 3) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all select s + 1, t from (select s, sum(x) over (partition by s)::int as t from (select * from r where s < 3) z) q) select * from r order by 1, 2;
+with recursive r(s,x) as (with q as (select 1 as one) select 0, one from q union all select s+1, x from r where s < 2) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all (with q as (select s+1 as s, x from r where s < 2) select * from q)) select * from r order by 1, 2;
+with recursive r(s,x) as (select 0, 1 union all (with q as (select s+1 as s, x from r where s < 2) select q.s, sum(q.x)::int from q group by q.s)) select * from r order by 1, 2;
