@@ -59,6 +59,7 @@ static tcudb_status open_instance(const char *path, const tcudb_options *options
 {
     Settings defaults;
     settings_init(&defaults);
+    out->rates = rates_default();
     out->memory_limit = options->memory_limit != 0 ? (size_t)options->memory_limit : default_memory();
     DbOptions db_options = {
         .read_only = options->read_only != 0,

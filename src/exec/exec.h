@@ -6,6 +6,7 @@
 
 #include "base/settings.h"
 #include "phys/phys.h"
+#include "tensor/rates.h"
 
 /* Rows and bytes done so far, for progress bars: read by any thread. */
 typedef struct Progress {
@@ -18,6 +19,7 @@ typedef struct ExecEnv {
     Pool *pool;
     Mem *mem;
     const Settings *settings;
+    const Rates *rates; /* contractions need them */
     const Value *params;
     uint32_t nparams;
     int64_t now;

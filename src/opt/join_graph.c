@@ -101,6 +101,7 @@ tcudb_status graph_collect(Opt *opt, JoinGraph *g, Plan *root, Error *err)
     if (leaves > GRAPH_MAX_RELS) leaves = GRAPH_MAX_RELS;
     g->ops = ARENA_ARRAY(opt->arena, GraphOp, count_ops(root), err);
     TRY_PTR(g->ops);
+    g->rates = opt->env->rates;
     g->rels = ARENA_ARRAY(opt->arena, GraphRel, leaves, err);
     TRY_PTR(g->rels);
     TRY(take_apart(opt, g, root, leaves, err));

@@ -40,6 +40,7 @@ typedef struct GraphOp {
 } GraphOp;
 
 typedef struct JoinGraph {
+    const Rates *rates;
     GraphRel *rels;
     uint32_t nrels;
     ExprList all; /* conditions as found */

@@ -28,26 +28,26 @@ static int next_input(const Plan *plan, const GraphOp *op)
     return left == right ? -1 : right;
 }
 
-static double join_cost(const Plan *join)
+static double join_cost(const Rates *rates, const Plan *join)
 {
-    return cost_hash_join(join->inputs[0]->rows, join->inputs[1]->rows, join->rows);
+    return cost_hash_join(rates, join->inputs[0]->rows, join->inputs[1]->rows, join->rows);
 }
 
 /* How many steps down from the root the operator goes. */
-static uint32_t best_depth(const Plan *root, const GraphOp *op)
+static uint32_t best_depth(const Rates *rates, const Plan *root, const GraphOp *op)
 {
     double right = op->join->inputs[1]->rows, above = 0, best = 0;
     uint32_t depth = 0, best_at = 0;
     for (const Plan *plan = root;; depth++) {
         double rows = plan->rows;
-        double cost = cost_hash_join(rows, right, rows * op->share) - (1 - op->share) * above;
+        double cost = cost_hash_join(rates, rows, right, rows * op->share) - (1 - op->share) * above;
         if (depth == 0 || cost < best) {
             best = cost;
             best_at = depth;
         }
         int next = next_input(plan, op);
         if (next < 0) return best_at;
-        above += join_cost(plan);
+        above += join_cost(rates, plan);
         plan = plan->inputs[next];
     }
 }
@@ -82,6 +82,7 @@ tcudb_status graph_place_ops(Opt *opt, JoinGraph *g, Plan **slot, Error *err)
 {
     /* All before any is moved: they are each other's inputs. */
     for (uint32_t i = 0; i < g->nops; i++) g->ops[i].share = op_share(opt, g->ops[i].join);
-    for (uint32_t i = g->nops; i-- > 0;) TRY(insert(opt, slot, &g->ops[i], best_depth(*slot, &g->ops[i]), err));
+    for (uint32_t i = g->nops; i-- > 0;)
+        TRY(insert(opt, slot, &g->ops[i], best_depth(g->rates, *slot, &g->ops[i]), err));
     return TCUDB_OK;
 }

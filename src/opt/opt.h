@@ -6,10 +6,12 @@
 
 #include "base/settings.h"
 #include "plan/plan.h"
+#include "tensor/rates.h"
 
 typedef struct OptEnv {
     Arena *arena;
     const Settings *settings;
+    const Rates *rates;
     const Value *params; /* values if known (then folded), or NULL */
     uint32_t nparams;
     int64_t now;

@@ -184,12 +184,12 @@ double card_drawn(double d, double n);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
 /* cost_cpu.c: seconds of one core. */
-double cost_hash_join(double left, double right, double out);
-double cost_nested_join(double left, double right, double out);
-double cost_aggregate(double rows, double groups);
-double cost_sort(double rows, double kept);
+double cost_hash_join(const Rates *r, double left, double right, double out);
+double cost_nested_join(const Rates *r, double left, double right, double out);
+double cost_aggregate(const Rates *r, double rows, double groups);
+double cost_sort(const Rates *r, double rows, double kept);
 /* Sets cost (inputs included) of every node from its rows. */
-void cost_plan(Plan *plan);
+void cost_plan(const Rates *r, Plan *plan);
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 

@@ -70,12 +70,13 @@ static bool keys_allow(Opt *opt, const EagerSide *side)
 /* Chooses which sides to aggregate; none: *gain false. */
 static void choose_sides(Eager *e, bool *gain)
 {
+    const Rates *r = e->opt->env->rates;
     double rows[2], grouped[2], out = e->join->rows, best;
     for (int i = 0; i < 2; i++) {
         rows[i] = e->sides[i].plan->rows;
         grouped[i] = grouped_rows(e->opt, &e->sides[i]);
     }
-    best = GAIN * (cost_hash_join(rows[0], rows[1], out) + cost_aggregate(out, e->agg->rows));
+    best = GAIN * (cost_hash_join(r, rows[0], rows[1], out) + cost_aggregate(r, out, e->agg->rows));
     *gain = false;
     uint32_t allowed = keys_allow(e->opt, &e->sides[0]) | (uint32_t)keys_allow(e->opt, &e->sides[1]) << 1;
     for (uint32_t pre = 1; pre < 4; pre++) {
@@ -83,10 +84,10 @@ static void choose_sides(Eager *e, bool *gain)
         if ((pre & ~allowed) != 0) continue;
         for (int i = 0; i < 2; i++) {
             n[i] = (pre >> i & 1) != 0 ? grouped[i] : rows[i];
-            if ((pre >> i & 1) != 0) cost += cost_aggregate(rows[i], grouped[i]);
+            if ((pre >> i & 1) != 0) cost += cost_aggregate(r, rows[i], grouped[i]);
             shrink *= n[i] / rows[i];
         }
-        cost += cost_hash_join(n[0], n[1], out * shrink) + cost_aggregate(out * shrink, e->agg->rows);
+        cost += cost_hash_join(r, n[0], n[1], out * shrink) + cost_aggregate(r, out * shrink, e->agg->rows);
         if (cost >= best) continue;
         best = cost;
         *gain = true;

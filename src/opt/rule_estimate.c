@@ -11,7 +11,7 @@ tcudb_status rule_estimate(Opt *opt, Plan **root, Error *err)
 {
     TRY(card_collect(opt, *root, err));
     card_rows(opt, *root, true);
-    cost_plan(*root);
+    cost_plan(opt->env->rates, *root);
     assert((*root)->cost >= 0);
     opt->changed = true;
     return TCUDB_OK;

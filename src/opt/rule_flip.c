@@ -34,6 +34,7 @@ static bool plain_keys(const Plan *join, const Expr **lefts, const Expr **rights
 
 static bool pays(const Opt *opt, const Plan *join, const Expr *const *lefts, const Expr *const *rights)
 {
+    const Rates *r = opt->env->rates;
     double left = join->inputs[0]->rows, right = join->inputs[1]->rows, groups = 1, share = 1;
     if (right < MIN_ROWS || right < 2 * left) return false;
     for (uint32_t i = 0; i < join->join.nconds; i++) {
@@ -42,8 +43,9 @@ static bool pays(const Opt *opt, const Plan *join, const Expr *const *lefts, con
         if (held < domain) share *= held / domain; /* of R's rows, after the bitmap of L's keys */
     }
     if (groups > right) groups = right;
-    double now = cost_hash_join(left, right, join->rows);
-    double then = cost_aggregate(right * share, groups * share) + cost_hash_join(groups * share, left, join->rows);
+    double now = cost_hash_join(r, left, right, join->rows);
+    double then =
+        cost_aggregate(r, right * share, groups * share) + cost_hash_join(r, groups * share, left, join->rows);
     return then < GAIN * now;
 }
 

@@ -36,9 +36,9 @@ static bool connected(const JoinGraph *g, uint64_t a, uint64_t b)
     return false;
 }
 
-static double pair_cost(double left, double right, double out, bool hash)
+static double pair_cost(const JoinGraph *g, double left, double right, double out, bool hash)
 {
-    return hash ? cost_hash_join(left, right, out) : cost_nested_join(left, right, out);
+    return hash ? cost_hash_join(g->rates, left, right, out) : cost_nested_join(g->rates, left, right, out);
 }
 
 /* Whether a hash join can run between the parts: an equality spans them. */
@@ -60,7 +60,7 @@ static void try_pair(const JoinGraph *g, Entry *into, uint64_t a, uint64_t b, co
     bool hash = has_equality(g, a, b);
     for (int swap = 0; swap < 2; swap++) {
         const Entry *left = swap ? eb : ea, *right = swap ? ea : eb;
-        double cost = left->cost + right->cost + pair_cost(left->rows, right->rows, into->rows, hash);
+        double cost = left->cost + right->cost + pair_cost(g, left->rows, right->rows, into->rows, hash);
         if (into->valid && cost >= into->cost) continue;
         into->valid = true;
         into->cost = cost;

@@ -42,6 +42,7 @@ static OptEnv opt_env(const Run *run, const Stmt *stmt)
     return (OptEnv){
         .arena = run->arena,
         .settings = &run->session->settings,
+        .rates = &run->session->instance->rates,
         .params = run->params,
         .nparams = run->nparams,
         .now = run->session->now,
@@ -58,6 +59,7 @@ static ExecEnv exec_env(Run *run)
         .pool = run->pool,
         .mem = db_mem(session->instance->db),
         .settings = &session->settings,
+        .rates = &session->instance->rates,
         .params = run->params,
         .nparams = run->nparams,
         .now = session->now,

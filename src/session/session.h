@@ -10,10 +10,11 @@
 
 typedef struct Session Session;
 
-/* Shared by all sessions of a database: the store, the pool. */
+/* Shared by all sessions of a database: the store, the pool, the speed of the machine. */
 typedef struct Instance {
     Db *db;
     Pool *pool;
+    Rates rates;
     size_t memory_limit; /* what tcudb.memory_limit = 0 means, in bytes */
 } Instance;
 

@@ -1,14 +1,8 @@
 /*
- * product.c: plans and runs one product: pre-aggregates, proves widths, splits the keys, multiplies.
- *
- * Key k, with a_k left and b_k right cells, costs a_k b_k products in the sparse form and g h multiply-adds
- * (times limb pairs) in the dense one, whatever a_k and b_k are. So each key goes where it is cheaper (Deep,
- * Hu, Koutris; SIGMOD 2020), and since costs add up over keys the greedy split is optimal up to the fixed cost
- * of the dense form: filling the operands and scanning the g x h block.
+ * product.c: runs one product: pre-aggregates, proves widths, has the keys split (product_plan.c), multiplies.
  *
  * Exactness: |sum of product p| <= (largest row weight of the left column) x (largest right value). Below
  * 2^62 the sums are int64, below 2^126 int128; the caller has excluded more.
- * Costs are nanoseconds of one core, measured on Zen 4 (bench/tensor); `tcudb calibrate` will replace them.
  */
 #include "tensor/product_int.h"
 
@@ -21,12 +15,6 @@
 
 enum { BLOCK_BYTES = 4 << 20, BLOCK_ROWS_MAX = 64 };
 
-static const double ns_pair = 0.7;                          /* one product and its accumulator, in cache */
-static const double ns_mac[ISA_COUNT] = {.125, .021, .005}; /* one 8-bit multiply-add */
-static const double ns_bit[ISA_COUNT] = {.030, .003, .0009};
-static const double ns_scan = 0.6; /* one cell of an output block */
-static const double ns_fill = 4;   /* one cell of an operand */
-
 static double seconds(void)
 {
     struct timespec t;
@@ -38,12 +26,6 @@ const char *product_form_name(ProductForm form)
 {
     static const char *const names[] = {"auto", "sparse", "dense", "bits", "split"};
     return names[form];
-}
-
-static uint32_t facts_limbs(CellFacts f)
-{
-    uint32_t bits = bit_width64((uint64_t)f.max - (uint64_t)f.min);
-    return bits == 0 ? 1 : (bits + 7) / 8;
 }
 
 typedef struct FactsTask {
@@ -105,98 +87,6 @@ static tcudb_status prove_widths(ProductRun *run, Error *err)
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "a sum of products may need more than 127 bits");
 }
 
-/* Nanoseconds that one key costs in the dense form. */
-static double dense_key_cost(const ProductRun *run)
-{
-    const ProductSpec *spec = run->spec;
-    double pairs = 0, bits = 0;
-    bool unique = run->left.unique && run->right.unique;
-    for (uint32_t p = 0; p < spec->nproducts; p++)
-        pairs += facts_limbs(run->left_ops[operand_index(spec->products[p].left)].facts) *
-                 facts_limbs(run->right_ops[operand_index(spec->products[p].right)].facts);
-    if (spec->exact_counts && !unique)
-        pairs += facts_limbs(run->left_ops[0].facts) * facts_limbs(run->right_ops[0].facts);
-    else
-        bits = 1;
-    uint64_t panels = ((uint64_t)spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
-    double cells = (double)spec->left.groups * (double)(panels * LIMB_ROWS_B);
-    return cells * (pairs * ns_mac[spec->isa] + bits * ns_bit[spec->isa]);
-}
-
-/* Bytes of the dense operands for this many keys, all columns at their widest. */
-static double operand_bytes(const ProductRun *run, uint32_t heavy)
-{
-    double bytes = 0;
-    for (uint32_t p = 0; p <= run->spec->nproducts; p++) {
-        Product product = p == 0 ? (Product){ONES, ONES} : run->spec->products[p - 1];
-        bytes += (double)limb_bytes(run->spec->left.groups, heavy,
-                                    facts_limbs(run->left_ops[operand_index(product.left)].facts), true);
-        bytes += (double)limb_bytes(run->spec->right.groups, heavy,
-                                    facts_limbs(run->right_ops[operand_index(product.right)].facts), false);
-    }
-    return bytes;
-}
-
-typedef struct KeyCosts {
-    double *sparse; /* a key: nanoseconds of its pairs */
-    uint64_t pairs;
-} KeyCosts;
-
-static tcudb_status cost_keys(ProductRun *run, KeyCosts *costs, Error *err)
-{
-    costs->sparse = mem_alloc_zero(run->mem, sizeof(double) * run->spec->keys, err);
-    TRY_PTR(costs->sparse);
-    uint64_t entries = run->left.n;
-    for (uint64_t c = 0; c < entries; c++) {
-        uint32_t key = run->left.ids[c];
-        uint64_t b = run->right.starts[key + 1] - run->right.starts[key];
-        costs->pairs += b;
-        costs->sparse[key] += (double)b * ns_pair * (1 + run->spec->nproducts);
-    }
-    return TCUDB_OK;
-}
-
-/* Marks the keys whose sparse cost exceeds the limit; returns what the marked ones cost in sparse form. */
-static double mark_heavy(ProductRun *run, const KeyCosts *costs, double limit)
-{
-    double saved = 0;
-    run->heavy = 0;
-    run->any_light = false;
-    for (uint32_t key = 0; key < run->spec->keys; key++) {
-        bool heavy = costs->sparse[key] > limit;
-        run->dense_key[key] = heavy ? run->heavy++ : LIGHT;
-        if (heavy)
-            saved += costs->sparse[key];
-        else
-            run->any_light |= costs->sparse[key] > 0;
-    }
-    return saved;
-}
-
-static void choose_split(ProductRun *run, const KeyCosts *costs)
-{
-    ProductForm asked = run->spec->form;
-    ProductReport *report = run->report;
-    double key_cost = dense_key_cost(run);
-    bool all = asked == FORM_DENSE || asked == FORM_BITS;
-    double limit = asked == FORM_SPARSE ? INFINITY : all ? 0 : key_cost;
-    double saved = mark_heavy(run, costs, limit);
-    double fixed =
-        ns_scan * run->spec->left.groups * run->spec->right.groups + ns_fill * (double)(run->left.n + run->right.n);
-    double gain = saved - key_cost * run->heavy - fixed;
-    snprintf(report->why, sizeof report->why, "%u of %u keys dense: saves %.2f ms, costs %.2f ms", run->heavy,
-             run->spec->keys, saved / 1e6, (key_cost * run->heavy + fixed) / 1e6);
-    if (asked == FORM_AUTO && run->heavy > 0 && gain <= 0) {
-        mark_heavy(run, costs, INFINITY);
-    } else if (run->spec->memory != 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory) {
-        while (run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory) {
-            limit = fmax(limit * 2, 1);
-            mark_heavy(run, costs, limit);
-        }
-        snprintf(report->why, sizeof report->why, "memory limit leaves room for %u dense keys", run->heavy);
-    }
-}
-
 static void set_form(ProductRun *run)
 {
     ProductReport *report = run->report;
@@ -215,19 +105,12 @@ static void set_form(ProductRun *run)
 static tcudb_status build(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
-    KeyCosts costs = {0};
     double started = seconds();
     TRY(cells_build(&spec->left, spec->keys, false, run->pool, run->mem, run->cancel, &run->left, err));
     TRY(cells_build(&spec->right, spec->keys, true, run->pool, run->mem, run->cancel, &run->right, err));
     TRY(prove_widths(run, err));
-    run->dense_key = mem_alloc(run->mem, sizeof(uint32_t) * spec->keys, err);
-    TRY_PTR(run->dense_key);
-    tcudb_status status = cost_keys(run, &costs, err);
-    if (status == TCUDB_OK) choose_split(run, &costs);
-    mem_free(run->mem, costs.sparse, sizeof(double) * spec->keys);
-    TRY(status);
-    run->report->products = costs.pairs;
-    run->scan_rows = costs.pairs / 2 > (uint64_t)run->left.rows * run->right.columns;
+    TRY(product_plan(run, err));
+    run->scan_rows = run->report->products / 2 > (uint64_t)run->left.rows * run->right.columns;
     set_form(run);
     if (run->heavy > 0) TRY(operands_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)

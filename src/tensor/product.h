@@ -16,7 +16,7 @@
 #define TENSOR_PRODUCT_H
 
 #include "base/pool.h"
-#include "tensor/kernels.h"
+#include "tensor/rates.h"
 
 enum { ONES = UINT32_MAX, PRODUCT_MAX = 16 };
 
@@ -50,7 +50,8 @@ typedef struct ProductSpec {
     ProductForm form;  /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
     bool exact_counts; /* false: counts only have to be positive where rows meet */
     KernelIsa isa;
-    size_t memory; /* bytes the operands and blocks may take; 0: any. Beyond it the output is blocked */
+    const Rates *rates; /* decide the split */
+    size_t memory;      /* bytes the operands and blocks may take; 0: any. Beyond it the output is blocked */
 } ProductSpec;
 
 /* What was decided and why it is exact: printed by EXPLAIN ANALYZE. */

@@ -1,5 +1,6 @@
 /*
- * product_int.h: the state of one product run, shared by planning (product.c), operands (product_operands.c)
+ * product_int.h: the state of one product run, shared by driving (product.c), planning
+ * (product_plan.c), operands (product_operands.c)
  * and the row blocks (product_blocks.c).
  */
 #ifndef TENSOR_PRODUCT_INT_H
@@ -51,6 +52,8 @@ static inline uint32_t operand_index(uint32_t column)
     return column == ONES ? 0 : column + 1;
 }
 
+/* product_plan.c: which keys are dense: run->dense_key, heavy, any_light, from the cells and their facts. */
+tcudb_status product_plan(ProductRun *run, Error *err) MUST_CHECK;
 /* product_operands.c: fills the dense operands that the products need. */
 tcudb_status operands_build(ProductRun *run, Error *err) MUST_CHECK;
 void operands_free(ProductRun *run);

@@ -110,6 +110,8 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     Mem mem;
     mem_init(&mem, 0);
     ProductReport report;
+    Rates rates = rates_default();
+    spec->rates = &rates;
     assert_int_equal(pool_new(workers, &pool, &err), TCUDB_OK);
     memset(&actual, 0, sizeof actual);
     pthread_mutex_init(&actual.lock, NULL);
