@@ -21,6 +21,7 @@ typedef struct Fix {
     Txn *txn;
     Settings settings;
     OptEnv env;
+    Rates rates;
     Error err;
 } Fix;
 
@@ -76,7 +77,8 @@ static inline void fix_init(Fix *f)
     fix_table(f, "u", u, 2);
     fix_fill(f, "t", 3, 100, true);
     fix_fill(f, "u", 2, 20, false);
-    f->env = (OptEnv){.arena = &f->arena, .settings = &f->settings, .next_col = 1, .workers = 1};
+    f->rates = rates_default();
+    f->env = (OptEnv){.arena = &f->arena, .settings = &f->settings, .rates = &f->rates, .next_col = 1, .workers = 1};
 }
 
 static inline void fix_free(Fix *f)
