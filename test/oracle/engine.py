@@ -1,9 +1,10 @@
 """tcudb through its C API (ctypes), with the same interface as postgres.Connection: run(sql) -> Result.
 
-    db = Database(build_folder).connect();  db.run("select 1").rows == [["1"]]
+    db = Database(build_folder).connect();  db.run("select 1").rows == [["1"]];  db.seconds: what the last query took
 """
 import ctypes
 import pathlib
+import time
 
 from postgres import Error, Result
 
@@ -81,7 +82,10 @@ class Connection:
 
     def run(self, sql):
         lib, result, err = self.lib, ctypes.c_void_p(), _Error()
-        if lib.tcudb_query(self.conn, sql.encode(), ctypes.byref(result), ctypes.byref(err)) != 0:
+        started = time.perf_counter()
+        status = lib.tcudb_query(self.conn, sql.encode(), ctypes.byref(result), ctypes.byref(err))
+        self.seconds = time.perf_counter() - started
+        if status != 0:
             return Result([], [], [], Error(_text(err.sqlstate), _text(err.message), err.position))
         columns, rows = range(lib.tcudb_result_columns(result)), []
         infos = [lib.tcudb_result_column(result, c).contents for c in columns]
