@@ -163,6 +163,7 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
 {
     c->spec.isa = kernels_best_isa();
     c->spec.rates = c->x->env->rates;
+    c->spec.form = (ProductForm)c->x->env->settings->product_form;
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     describe(c);
     uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
