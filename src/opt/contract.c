@@ -297,6 +297,19 @@ static tcudb_status expand_argument(Sides *s, Expr *argument, Poly *poly, Condit
     return TCUDB_OK;
 }
 
+/* COUNT's argument: `rows` gets what must hold for it not to be NULL. */
+static tcudb_status count_argument(Sides *s, Expr *argument, Conditions *rows, bool *ok, Error *err)
+{
+    Poly poly;
+    Conditions values = {0};
+    int side = sides_of(s, argument);
+    if (side < 0) return expand_argument(s, argument, &poly, &values, rows, ok, err);
+    if (side == 2) side = 0;
+    *ok = expr_total(s->inputs[side], argument);
+    if (!*ok) s->why = "a counted expression may fail on rows that match nothing";
+    return *ok ? require_not_null(s, rows, side, argument, err) : TCUDB_OK;
+}
+
 tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, ContractOut *out, bool *ok, Error *err)
 {
     Conditions conds = {0}, values = {0};
@@ -309,12 +322,7 @@ tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, Contra
     if (*ok && call->filter != NULL) TRY(add_condition(s, &conds, call->filter, ok, err));
     if (!*ok) return TCUDB_OK;
     if (call->kind == AGG_SUM) TRY(expand_argument(s, call->args[0], &poly, &values, &conds, ok, err));
-    if (call->kind == AGG_COUNT) {
-        int side = sides_of(s, call->args[0]);
-        *ok = side >= 0 && expr_total(s->inputs[side == 2 ? 0 : side], call->args[0]);
-        if (!*ok) s->why = "COUNT of an expression over both sides";
-        if (*ok) TRY(require_not_null(s, &conds, side == 2 ? 0 : side, call->args[0], err));
-    }
+    if (call->kind == AGG_COUNT) TRY(count_argument(s, call->args[0], &conds, ok, err));
     *out = (ContractOut){.col = call->col};
     if (*ok) TRY(add_terms(s, node, &poly, call->kind == AGG_SUM ? &values : &conds, out, ok, err));
     out->nullable = !count && conds.side[0].n + conds.side[1].n > 0;

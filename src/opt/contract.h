@@ -1,12 +1,12 @@
 /*
- * contract.h: aggregates as sums of products over two sides of a join, for rule_contract.c.
+ * contract.h: aggregates as sums of products over two sides of a join: what rule_contract.c and contract*.c share.
  */
 #ifndef OPT_CONTRACT_H
 #define OPT_CONTRACT_H
 
-#include "opt/opt_int.h"
+#include "opt/join_graph.h"
 
-enum { POLY_MAX = 8, LEAVES_MAX = 6 };
+enum { CONTRACT_RELATIONS = 10, POLY_MAX = 8, LEAVES_MAX = 6 };
 
 /* factor x 10^-scale x product of the sides' leaves; a side without leaves is 1. */
 typedef struct Mono {
@@ -37,5 +37,36 @@ bool poly_expand(Sides *s, Expr *e, Poly *out);
 /* The aggregate call's terms, added to the node's values and outs. Not an error: *ok false and s->why. */
 tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, ContractOut *out, bool *ok,
                                Error *err) MUST_CHECK;
+
+/* ---- contract_split.c ----------------------------------------------------------------------- */
+
+/* The relations that an expression uses, those by way of an operator's columns included; outer columns are in none. */
+uint64_t contract_relations(const JoinGraph *g, const Expr *e);
+/* The relations that an operator on top of the region looks at; the first if none. */
+uint64_t contract_op_relations(const JoinGraph *g, const GraphOp *op);
+uint64_t contract_all(const JoinGraph *g);
+/* The left half of the best split; 0: none, *why says what stands in the way. */
+uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, const char **why);
+
+/* ---- contract_calls.c ----------------------------------------------------------------------- */
+
+/* The calls that the contraction makes, and what the aggregate's columns are made of above it. */
+typedef struct ContractCalls {
+    AggCall *items;
+    uint32_t n;
+    NamedExpr *finals; /* one a column of the aggregate */
+    bool divides;      /* some final is not a column */
+} ContractCalls;
+tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Error *err) MUST_CHECK;
+
+/* ---- contract_build.c, contract_half.c, rule_contract.c ------------------------------------- */
+
+/* The contraction of the split; *ok false and s->why if an expression stands in the way. */
+tcudb_status contract_build(Sides *s, const JoinGraph *g, const Plan *agg, uint64_t left, const ContractCalls *calls,
+                            Plan **out, bool *ok, Error *err) MUST_CHECK;
+/* Makes a side a contraction of its own where that pays; else leaves it as it is. */
+tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err) MUST_CHECK;
+/* Replaces *slot by a contraction of the aggregate over the joins, if it is one; else the note says why not. */
+tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err) MUST_CHECK;
 
 #endif

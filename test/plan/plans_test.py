@@ -27,7 +27,7 @@ def read(path):
 
 
 def final_plans(setup, cases):
-    """The plan after the last rule, for each query; column numbers and estimates removed."""
+    """The plan after the last rule and the physical one, for each query; column numbers and estimates removed."""
     script = setup + [f"SELECT '~~{i}';\nEXPLAIN (STAGES) {query};" for i, (_, query, _) in enumerate(cases)]
     done = subprocess.run([TCUDB, "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=0", "-f", "-"], input="\n".join(script),
                           capture_output=True, text=True)
@@ -35,12 +35,15 @@ def final_plans(setup, cases):
     for part in re.split(r"^~~", done.stdout, flags=re.M)[1:]:
         number, _, text = part.partition("\n")
         stages = re.split(r"^(?:Bound plan|After rule .*|Physical plan):\n", text, flags=re.M)
-        plan = stages[-2] if len(stages) > 2 else text
-        plans[int(number)] = re.sub(r"#\d+", "", re.sub(r"  \(rows [^)]*\)", "", plan))
+        both = stages[-2:] if len(stages) > 2 else [text, text]
+        plans[int(number)] = [re.sub(r"#\d+", "", re.sub(r"  \(rows[ =][^)]*\)", "", plan)) for plan in both]
     return plans, done.stderr
 
 
-def holds(key, value, plan):
+def holds(key, value, plans):
+    if key == "says":
+        return value in plans[1]
+    plan = plans[0]
     if key == "has":
         return value in plan
     if key == "lacks":
@@ -54,12 +57,12 @@ def main():
         setup, cases = read(path)
         plans, errors = final_plans(setup, cases)
         for i, (number, query, checks) in enumerate(cases):
-            plan = plans.get(i, "")
-            faults = [f"{k}: {v}" for k, v in checks if not plan.strip() or not holds(k, v, plan)]
+            both = plans.get(i, ["", ""])
+            faults = [f"{k}: {v}" for k, v in checks if not both[0].strip() or not holds(k, v, both)]
             passed += not faults
             failed += bool(faults)
             if faults:
-                print(f"{path.name}:{number}: {query}\n  not: {'; '.join(faults)}\n{plan}")
+                print(f"{path.name}:{number}: {query}\n  not: {'; '.join(faults)}\n{both[0]}\n{both[1]}")
         if failed:
             print(errors)
     print(f"{passed} passed, {failed} failed, 0 skipped")

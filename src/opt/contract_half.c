@@ -1,0 +1,115 @@
+/*
+ * contract_half.c: sides of a contraction that are contractions themselves.
+ *
+ * A side that is a join with many more rows than its relations is summed first by its keys and groups: the values
+ * are replaced by their sums, 1 by the number of rows. So A-B-C-D with the middle projected out is a product of
+ * products. Sums must stay within 64 bits: values of 2 and 4 bytes only.
+ */
+#include "opt/contract.h"
+
+/* The aggregate of one half by its keys and groups: rows counted, values summed. */
+typedef struct Half {
+    Plan *agg;
+    PlanCol count;
+} Half;
+
+static tcudb_status add_group(Opt *opt, Plan *agg, Expr *e, Expr **ref, Error *err)
+{
+    for (uint32_t g = 0; g < agg->agg.ngroups; g++) {
+        if (!expr_equal(agg->agg.groups[g].expr, e)) continue;
+        *ref = expr_of_col(opt, &agg->agg.groups[g].col, err);
+        return *ref == NULL ? TCUDB_NOMEM : TCUDB_OK;
+    }
+    NamedExpr *group = &agg->agg.groups[agg->agg.ngroups++];
+    *group = (NamedExpr){.col = opt_new_col(opt, e->type, "key"), .expr = e};
+    *ref = expr_of_col(opt, &group->col, err);
+    return *ref == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+/* Replaces the half's expressions by columns of the aggregate: groups and keys as they are, values summed. */
+static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *half, bool *ok, Error *err)
+{
+    uint32_t nvalues = node->contract.nvalues[side], first = side == 0 ? 0 : node->contract.nleft;
+    uint32_t last = side == 0 ? node->contract.nleft : node->contract.ngroups;
+    Plan *agg = half->agg = plan_new(opt->arena, PLAN_AGGREGATE, 1, 0, err);
+    TRY_PTR(agg);
+    agg->inputs[0] = node->inputs[side];
+    TRY_PTR(agg->agg.groups = ARENA_ARRAY(opt->arena, NamedExpr, node->contract.nkeys + last - first + 1, err));
+    TRY_PTR(agg->agg.aggs = ARENA_ARRAY(opt->arena, AggCall, nvalues + 1, err));
+    for (uint32_t g = first; g < last; g++) {
+        Expr *ref;
+        TRY(add_group(opt, agg, node->contract.groups[g].expr, &ref, err));
+        node->contract.groups[g].expr = ref;
+    }
+    for (uint32_t k = 0; k < node->contract.nkeys; k++)
+        TRY(add_group(opt, agg, node->contract.keys[side][k], &node->contract.keys[side][k], err));
+    for (uint32_t v = 0; v < nvalues && *ok; v++) {
+        Expr *value = node->contract.values[side][v];
+        *ok = value->type.id == TYPE_INT2 || value->type.id == TYPE_INT4; /* whose sums are int8 */
+        AggCall *sum = &agg->agg.aggs[agg->agg.naggs++];
+        *sum = (AggCall){.col = opt_new_col(opt, TYPE(TYPE_INT8), "sum"), .kind = AGG_SUM, .nargs = 1, .args = {value}};
+        TRY_PTR(node->contract.values[side][v] = expr_of_col(opt, &sum->col, err));
+    }
+    half->count = opt_new_col(opt, TYPE(TYPE_INT8), "count");
+    agg->agg.aggs[agg->agg.naggs++] = (AggCall){.col = half->count, .kind = AGG_COUNT_STAR};
+    agg->ncols = agg->agg.ngroups + agg->agg.naggs;
+    TRY_PTR(agg->cols = ARENA_ARRAY(opt->arena, PlanCol, agg->ncols, err));
+    for (uint32_t g = 0; g < agg->agg.ngroups; g++) agg->cols[g] = agg->agg.groups[g].col;
+    for (uint32_t a = 0; a < agg->agg.naggs; a++) agg->cols[agg->agg.ngroups + a] = agg->agg.aggs[a].col;
+    return TCUDB_OK;
+}
+
+static void weigh(ContractTerm *term, uint32_t side, uint32_t count)
+{
+    uint32_t *factor = side == 0 ? &term->left : &term->right;
+    if (*factor == CONTRACT_ONES) *factor = count;
+}
+
+/* The half's count of rows stands where 1 stood. */
+static tcudb_status weigh_terms(Opt *opt, Plan *node, uint32_t side, const Half *half, Error *err)
+{
+    ExprList values = {node->contract.values[side], node->contract.nvalues[side], node->contract.nvalues[side]};
+    Expr *count;
+    TRY_PTR(count = expr_of_col(opt, &half->count, err));
+    TRY(list_add(opt, &values, count, err));
+    node->contract.values[side] = values.items;
+    node->contract.nvalues[side] = values.n;
+    for (uint32_t o = 0; o < node->contract.nouts; o++) {
+        ContractOut *out = &node->contract.outs[o];
+        for (uint32_t t = 0; t < out->nterms; t++) weigh(&out->terms[t], side, values.n - 1);
+        if (out->nullable) weigh(&out->nonnull, side, values.n - 1);
+    }
+    return TCUDB_OK;
+}
+
+/* A half that is a join with many more rows than its relations is summed first, as a contraction of its own; if it
+ * is none, the half stays as it is: the operator adds equal rows itself. */
+tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err)
+{
+    if (node->inputs[side]->kind != PLAN_JOIN) return TCUDB_OK;
+    Plan before = *node;
+    Half half = {0};
+    bool ok = true;
+    TRY_PTR(before.contract.groups = arena_alloc(opt->arena, sizeof(NamedExpr) * (node->contract.ngroups + 1), err));
+    memcpy(before.contract.groups, node->contract.groups, sizeof(NamedExpr) * node->contract.ngroups);
+    for (uint32_t s = 0; s < 2; s++) {
+        Expr **keys = ARENA_ARRAY(opt->arena, Expr *, node->contract.nkeys + 1, err);
+        Expr **values = ARENA_ARRAY(opt->arena, Expr *, node->contract.nvalues[s] + 1, err);
+        TRY_PTR(keys);
+        TRY_PTR(values);
+        memcpy(keys, node->contract.keys[s], sizeof *keys * node->contract.nkeys);
+        if (node->contract.nvalues[s] > 0)
+            memcpy(values, node->contract.values[s], sizeof *values * node->contract.nvalues[s]);
+        before.contract.keys[s] = keys;
+        before.contract.values[s] = values;
+    }
+    TRY(aggregate_half(opt, node, side, &half, &ok, err));
+    Plan *contracted = half.agg;
+    if (ok) TRY(contract_aggregate(opt, &contracted, half.agg, half.agg->inputs[0], err));
+    if (!ok || contracted == half.agg) {
+        *node = before;
+        return TCUDB_OK;
+    }
+    node->inputs[side] = contracted;
+    return weigh_terms(opt, node, side, &half, err);
+}

@@ -1,0 +1,121 @@
+/*
+ * contract_split.c: which relations of a join become the two sides of a contraction.
+ *
+ * A split is a set of relations and the rest, both connected by conditions, such that every group column lies in
+ * one of them and every condition between them is an equality. All splits are looked at (2^(n-1) of at most
+ * CONTRACT_RELATIONS relations); the one whose halves have the fewest rows is taken.
+ */
+#include "opt/contract.h"
+
+#include <math.h>
+
+enum { MIN_FANOUT = 4, MIN_PAIRS = 50000 };
+
+uint64_t contract_op_relations(const JoinGraph *g, const GraphOp *op)
+{
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < g->nrels; i++)
+        for (uint32_t c = 0; c < g->rels[i].plan->ncols; c++)
+            if (colset_has(&op->needs, g->rels[i].plan->cols[c].id)) set |= UINT64_C(1) << i;
+    return set == 0 ? 1 : set;
+}
+
+static bool touches_added(const Expr *e, const Plan *op)
+{
+    for (uint32_t c = 0; c < op->ncols; c++)
+        if (plan_find_col(op->inputs[0], op->cols[c].id) == NULL && expr_has_col(e, op->cols[c].id)) return true;
+    return false;
+}
+
+uint64_t contract_relations(const JoinGraph *g, const Expr *e)
+{
+    uint64_t set = 0;
+    for (uint32_t i = 0; i < g->nrels; i++)
+        if (expr_touches(e, g->rels[i].plan)) set |= UINT64_C(1) << i;
+    for (uint32_t i = 0; i < g->nops; i++)
+        if (touches_added(e, g->ops[i].join)) set |= contract_op_relations(g, &g->ops[i]);
+    return set;
+}
+
+uint64_t contract_all(const JoinGraph *g)
+{
+    return (UINT64_C(1) << g->nrels) - 1;
+}
+
+static bool connected(const JoinGraph *g, uint64_t set)
+{
+    uint64_t reached = set & -set, before = 0;
+    while (reached != before) {
+        before = reached;
+        for (uint32_t i = 0; i < g->nrels; i++)
+            if ((reached >> i & 1) != 0) reached |= g->rels[i].neighbours & set;
+    }
+    return reached == set;
+}
+
+/* Conditions between the halves: equalities of classes, and single ones whose sides are apart. */
+static bool keys_fit(const JoinGraph *g, uint64_t left, uint64_t right, const char **why)
+{
+    uint32_t keys = 0;
+    for (uint32_t i = 0; i < g->nclasses; i++)
+        keys += (g->classes[i].rels & left) != 0 && (g->classes[i].rels & right) != 0;
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        const GraphCond *c = &g->conds[i];
+        if ((c->rels & left) == 0 || (c->rels & right) == 0) continue;
+        bool apart = ((c->left & ~left) == 0 && (c->right & ~right) == 0) ||
+                     ((c->left & ~right) == 0 && (c->right & ~left) == 0);
+        *why = "a condition between the sides is not an equality";
+        if (!c->equality || !apart) return false;
+        keys++;
+    }
+    return keys > 0;
+}
+
+/* Every semi, anti or outer join on top of the region looks at one half. */
+static bool ops_fit(const JoinGraph *g, uint64_t left, const char **why)
+{
+    for (uint32_t i = 0; i < g->nops; i++) {
+        uint64_t used = contract_op_relations(g, &g->ops[i]);
+        *why = "a subquery that may yield one row only is checked before the join";
+        if (g->ops[i].join->join.kind == JOIN_SINGLE) return false;
+        *why = "a semi or outer join uses both sides";
+        if ((used & left) != 0 && (used & ~left) != 0) return false;
+    }
+    return true;
+}
+
+/* Every group column in one half, and some in each. */
+static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, const char **why)
+{
+    uint32_t groups[2] = {0, 0};
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++) {
+        uint64_t used = contract_relations(g, agg->agg.groups[i].expr);
+        *why = "a group expression spans both sides";
+        if ((used & ~left) != 0 && (used & left) != 0) return false;
+        groups[(used & ~left) != 0]++;
+    }
+    *why = "the groups lie on one side";
+    return groups[0] > 0 && groups[1] > 0;
+}
+
+/* The best split by the rows of its halves; 0: none. */
+uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, const char **why)
+{
+    uint64_t all = contract_all(g), best = 0;
+    double best_rows = INFINITY, pairs = graph_rows(g, all);
+    for (uint64_t left = 1; left < all; left += 2) {
+        uint64_t right = all & ~left;
+        if (!connected(g, left) || !connected(g, right)) continue;
+        if (!ops_fit(g, left, why)) continue;
+        if (!keys_fit(g, left, right, why) || !groups_fit(g, agg, left, why)) continue;
+        double rows = graph_rows(g, left) + graph_rows(g, right);
+        if (rows < best_rows) {
+            best_rows = rows;
+            best = left;
+        }
+    }
+    bool forced = opt->env->settings->engine == ENGINE_TCU;
+    if (best == 0 || forced || (pairs >= MIN_PAIRS && pairs >= MIN_FANOUT * best_rows)) return best;
+    *why = "the join hardly multiplies rows";
+    return 0;
+}

@@ -1,0 +1,191 @@
+"""Random aggregates over joins as contractions, on tcudb and a private PostgreSQL 15: the same rows, types and errors.
+
+usage: contract_test.py [--seed N] [--seeds N] [--queries N]
+
+Every query runs with contractions forced and with contractions off. The test also fails if too few of the queries
+became contractions, and lists with -v why the others did not.
+"""
+import argparse
+import collections
+import os
+import pathlib
+import random
+import re
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from compare import Tally  # noqa: E402
+from engine import Database  # noqa: E402
+from postgres import Cluster, Skip  # noqa: E402
+
+MODES = [["SET tcudb.engine = tcu", "SET tcudb.contraction = on"], ["RESET tcudb.engine", "SET tcudb.contraction = off"]]
+COLUMNS = [("k", "int"), ("j", "int"), ("g", "int"), ("h", "text"), ("x", "int"), ("y", "bigint"), ("p", "numeric(8,2)"),
+           ("d", "date"), ("s", "smallint"), ("q", "numeric(12,4)")]
+WORDS = ["", "a", "ab", "b", "zz", "Q", "long text that fits no inline slot"]
+
+
+class Gen:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+
+    def chance(self, p):
+        return self.r.random() < p
+
+    def value(self, name, kind, null):
+        r = self.r
+        if self.chance(null):
+            return "NULL"
+        if name == "k":
+            return str(r.choice([r.randint(0, 6), r.randint(-40, 40), 7]))
+        if kind == "text":
+            return "'" + r.choice(WORDS) + "'"
+        if kind == "date":
+            return f"DATE '2021-03-{r.randint(1, 28):02d}'"
+        if kind.startswith("numeric"):
+            return f"{r.randint(-99999, 99999) / 100:.2f}"
+        if name == "y":
+            return str(r.choice([r.randint(-5, 5), r.randint(-10**12, 10**12)]))
+        return str(r.randint(-3, 9))
+
+    def schema(self):
+        for table in "rstu":
+            yield f"CREATE TABLE {table} (" + ", ".join(f"{n} {t}" for n, t in COLUMNS) + ")"
+            null = self.r.choice([0, 0.1, 0.1])
+            rows = self.r.choice([0, 1, 40, 120, 120, 120, 200]) if table == "u" else self.r.choice([40, 120, 200])
+            for _ in range(0, rows, 50):
+                yield f"INSERT INTO {table} VALUES " + ", ".join(
+                    "(" + ", ".join(self.value(n, t, null) for n, t in COLUMNS) + ")" for _ in range(min(rows, 50)))
+
+    # ---- conditions
+
+    def equality(self, a, b):
+        return self.r.choice([f"{a}.k = {b}.k", f"{a}.k = {b}.k", f"{a}.g = {b}.g", f"{a}.h = {b}.h", f"{a}.d = {b}.d",
+                              f"{a}.p = {b}.p", f"{a}.k = {b}.s", f"{a}.k + 1 = {b}.k", f"{a}.g = {b}.g AND {a}.h = {b}.h"])
+
+    def comparison(self, a, b):
+        op = self.r.choice(["<", ">", "<=", ">=", "<>"])
+        pair = self.r.choice([("x", "x"), ("x", "g"), ("k", "j"), ("d", "d"), ("p", "p"), ("y", "y"), ("s", "x"), ("p", "q"),
+                              ("p", "x"), ("d", "d + 3"), ("x", "x * 2 - 1"), ("k", "k")])
+        return f"{a}.{pair[0]} {op} {b}.{pair[1]}"
+
+    def band(self, a, b):
+        low, high = self.r.choice([">", ">="]), self.r.choice(["<", "<="])
+        kind = self.r.random()
+        if kind < 0.5:
+            return f"{a}.x {low} {b}.g - {self.r.randint(0, 2)} AND {a}.x {high} {b}.x"
+        if kind < 0.8:
+            return f"{a}.d BETWEEN {b}.d AND {b}.d + {self.r.randint(-1, 9)}"
+        return f"{b}.p {low} {a}.p AND {b}.p {high} {a}.p + 100"
+
+    def joins(self, a, b):
+        roll = self.r.random()
+        if roll < 0.45:
+            return self.equality(a, b)
+        if roll < 0.65:
+            return self.comparison(a, b)
+        if roll < 0.8:
+            return self.equality(a, b) + " AND " + self.comparison(a, b)
+        if roll < 0.9:
+            return self.band(a, b)
+        return self.equality(a, b) + " AND " + self.band(a, b)
+
+    # ---- outputs
+
+    def factor(self, rel):
+        c = rel + "." + self.r.choice(["x", "x", "s", "p", "g", "y", "q"])
+        return self.r.choice([c, c, c, f"(1 - {c})", f"({c} + 2)", f"CASE WHEN {rel}.x > 2 THEN {c} ELSE 0 END",
+                              f"COALESCE({c}, 1)"])
+
+    def aggregate(self, rels):
+        a, b = self.r.choice(rels), self.r.choice(rels)
+        small = lambda rel: rel + "." + self.r.choice(["x", "s", "g", "p"])
+        flt = f" FILTER (WHERE {self.r.choice(rels)}.x {self.r.choice(['<', '>'])} 3)" if self.chance(0.15) else ""
+        return self.r.choice([
+            "count(*)", "count(*)", f"count({a}.p)", f"sum({self.factor(a)})", f"sum({small(a)} * {small(b)})",
+            f"sum({small(a)} * (1 - {small(b)}))", f"avg({self.factor(a)})", f"avg({small(a)} * {small(b)})",
+            f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})"]) + flt
+
+    def groups(self, rels):
+        cols = [rel + "." + c for rel in rels for c in ("g", "h", "k", "s", "d")]
+        shape = self.r.random()
+        if shape < 0.15:
+            return []
+        if shape < 0.35:
+            return [self.r.choice([c for c in cols if c.startswith(rels[0])])]
+        out = [self.r.choice([c for c in cols if c.startswith(rel)]) for rel in (rels[0], rels[-1])]
+        return out + ([self.r.choice(cols)] if self.chance(0.3) else [])
+
+    def query(self):
+        rels = ["a", "b"] if self.chance(0.75) else ["a", "b", "c"]
+        tables = [f"{self.r.choice('rstu')} {rel}" for rel in rels]
+        where = [self.joins(rels[i], rels[i + 1]) for i in range(len(rels) - 1)]
+        if self.chance(0.2):
+            where.append(f"{self.r.choice(rels)}.x < {self.r.randint(0, 9)}")
+        if self.chance(0.12):
+            where.append(f"{self.r.choice(['', 'NOT '])}EXISTS (SELECT 1 FROM u WHERE u.k = {self.r.choice(rels)}.x)")
+        groups = list(dict.fromkeys(self.groups(rels)))
+        tail = " GROUP BY " + ", ".join(groups) if groups else ""
+        if groups and self.chance(0.15):
+            tail += f" HAVING {self.aggregate(rels)} > {self.r.randint(-3, 30)}"
+        body = f" FROM {', '.join(tables)} WHERE {' AND '.join(where)}"
+        if groups and self.chance(0.1):
+            return f"SELECT DISTINCT {', '.join(groups)}{body}"
+        outs = groups + [self.aggregate(rels) for _ in range(self.r.randint(1, 4))]
+        return "SELECT " + ", ".join(f"{e} AS o{i}" for i, e in enumerate(outs)) + body + tail
+
+
+def run_seed(seed, queries, build, cluster, tally, plans):
+    gen = Gen(seed)
+    theirs, database = cluster.connect(), Database(build)
+    ours = database.connect()
+    theirs.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    for statement in gen.schema():
+        for db in (ours, theirs):
+            result = db.run(statement)
+            if result.error:
+                raise SystemExit(f"{result.error.message}\n    {statement}")
+    statements = [gen.query() for _ in range(queries)]
+    for mode in MODES:
+        for setting in mode:
+            ours.run(setting)
+        for statement in statements:
+            before = len(tally.differences)
+            tally.check(ours, theirs, statement)
+            if len(tally.differences) > before:
+                sql, difference = tally.differences[-1]
+                tally.differences[-1] = (f"[seed {seed}; {'; '.join(mode)}] {sql}", difference)
+            if mode is MODES[0]:
+                plan = "\n".join(row[0] for row in ours.run("EXPLAIN " + statement).rows)
+                why = re.search(r"No contraction: (.*)", plan)
+                plans["contracted" if "Contract" in plan else why.group(1) if why else "ordinary"].append(statement)
+    ours.close()
+    database.close()
+    theirs.close()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--queries", type=int, default=120)
+    parser.add_argument("-v", action="store_true")
+    args = parser.parse_args()
+    tally, plans = Tally(), collections.defaultdict(list)
+    try:
+        with Cluster() as cluster:
+            for seed in range(args.seed, args.seed + args.seeds):
+                run_seed(seed, args.queries, os.environ.get("BUILD", "build"), cluster, tally, plans)
+    except Skip as why:
+        print(why)
+        sys.exit(77)
+    total = sum(len(p) for p in plans.values())
+    for why in sorted(plans, key=lambda w: -len(plans[w])) if args.v else []:
+        print(f"{len(plans[why]):6} {why}: {plans[why][0]}")
+    share = len(plans["contracted"]) / total
+    print(f"{len(plans['contracted'])} of {total} queries became contractions")
+    sys.exit(0 if tally.report() and tally.same and share >= SHARE else 1)
+
+
+SHARE = 0.2
+main()
