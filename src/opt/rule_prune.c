@@ -244,6 +244,59 @@ static tcudb_status prune_union_all(Opt *opt, Plan *plan, const ColSet *need, Er
     return TCUDB_OK;
 }
 
+static void rename_value(Plan *plan, uint32_t side, uint32_t from, uint32_t to)
+{
+    for (uint32_t o = 0; o < plan->contract.nouts; o++) {
+        ContractOut *out = &plan->contract.outs[o];
+        for (uint32_t t = 0; t <= out->nterms; t++) {
+            ContractTerm *term = t < out->nterms ? &out->terms[t] : &out->nonnull;
+            uint32_t *index = side == 0 ? &term->left : &term->right;
+            if (*index == from) *index = to;
+        }
+    }
+}
+
+static bool value_used(const Plan *plan, uint32_t side, uint32_t value)
+{
+    for (uint32_t o = 0; o < plan->contract.nouts; o++) {
+        const ContractOut *out = &plan->contract.outs[o];
+        for (uint32_t t = 0; t < out->nterms + out->nullable; t++) {
+            const ContractTerm *term = t < out->nterms ? &out->terms[t] : &out->nonnull;
+            if ((side == 0 ? term->left : term->right) == value) return true;
+        }
+    }
+    return false;
+}
+
+/* Leaves out the values of a side that no term names. */
+static void prune_factors(Plan *plan, uint32_t side)
+{
+    uint32_t n = 0;
+    for (uint32_t v = 0; v < plan->contract.nvalues[side]; v++) {
+        if (!value_used(plan, side, v)) continue;
+        rename_value(plan, side, v, n);
+        plan->contract.values[side][n++] = plan->contract.values[side][v];
+    }
+    plan->contract.nvalues[side] = n;
+}
+
+/* A contraction still groups by what nobody reads, but does not put it out; sums that nobody reads are not made. */
+static tcudb_status prune_contract(Opt *opt, Plan *plan, const ColSet *need, bool exact, Error *err)
+{
+    ColSet below = {0};
+    uint32_t n = 0;
+    if (!exact) {
+        TRY(keep_cols(opt, plan, need, NULL, err));
+        for (uint32_t i = 0; i < plan->contract.nouts; i++)
+            if (colset_has(need, plan->contract.outs[i].col.id)) plan->contract.outs[n++] = plan->contract.outs[i];
+        plan->contract.nouts = n;
+        for (uint32_t side = 0; side < 2; side++) prune_factors(plan, side);
+    }
+    TRY(colset_used(opt, &below, plan, err));
+    for (uint32_t i = 0; i < plan->ninputs; i++) TRY(prune(opt, &plan->inputs[i], &below, false, err));
+    return TCUDB_OK;
+}
+
 static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
 {
     Plan *plan = *slot;
@@ -259,10 +312,7 @@ static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool e
     case PLAN_SET_OP:
         if (plan->set_op.kind == SET_UNION && plan->set_op.all && !exact) return prune_union_all(opt, plan, need, err);
         return prune_exact_inputs(opt, plan, err);
-    case PLAN_CONTRACT:
-        TRY(colset_used(opt, &below, plan, err));
-        for (uint32_t i = 0; i < plan->ninputs; i++) TRY(prune(opt, &plan->inputs[i], &below, false, err));
-        return TCUDB_OK;
+    case PLAN_CONTRACT: return prune_contract(opt, plan, need, exact, err);
     case PLAN_CTE_SCAN: return cte_need(opt, plan, need, exact, err);
     case PLAN_FILTER:
     case PLAN_SORT:

@@ -130,6 +130,7 @@ void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
     case PLAN_SCAN: scan_info(all, plan); break;
     case PLAN_PROJECT: named_info(all, n, plan->project.exprs, plan->ncols); break;
     case PLAN_AGGREGATE: named_info(all, n, plan->agg.groups, plan->agg.ngroups); break;
+    case PLAN_CONTRACT: named_info(all, n, plan->contract.groups, plan->contract.ngroups); break;
     case PLAN_CTE_SCAN: /* the CTE's own plan has been collected before */
         for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = all[plan->cte_scan.cte->plan->cols[i].id];
         break;

@@ -232,14 +232,15 @@ struct Plan {
             Str table;
         } update;
         struct {               /* CONTRACT: an aggregate over an inner join of two inputs as sums of products:
-                                  for each pair of groups, out = sum over matching rows of sum of factor x left x right */
+                                  for each pair of groups, out = sum over matching rows of sum of factor x left x right.
+                                  cols: those of the groups and outs that are read above, in any order */
             NamedExpr *groups; /* the first nleft over the left input, the others over the right */
             uint32_t nleft, ngroups;
             Expr **keys[2]; /* pairwise equal, of one type; rows with a NULL key match nothing */
             uint32_t nkeys;
             Expr **values[2]; /* integers and decimals up to 18 digits, proven not NULL */
             uint32_t nvalues[2];
-            ContractOut *outs; /* output columns after the groups */
+            ContractOut *outs;
             uint32_t nouts;
         } contract;
     };

@@ -323,21 +323,13 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
     return direct ? run_direct(x, node, inputs, keys, err) : run_interned(x, node, inputs, keys, err);
 }
 
-tcudb_status input_group_columns(const Input *in, const uint32_t *groups, uint32_t n, Arena *arena, Vector *cols,
-                                 Error *err)
+tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err)
 {
-    const uint32_t *of = in->direct ? in->code_of : in->coded.rows, *idx = groups;
-    if (of != NULL) {
-        uint32_t *mapped = arena_alloc_raw(arena, sizeof *mapped * n, err);
-        TRY_PTR(mapped);
-        for (uint32_t r = 0; r < n; r++) mapped[r] = of[groups[r]];
-        idx = mapped;
+    uint32_t n = in->ngroup_codes, *codes = in->direct ? in->code_of : in->coded.rows;
+    if (codes == NULL) {
+        TRY_PTR(codes = arena_alloc_raw(arena, sizeof *codes * ((size_t)n + 1), err));
+        for (uint32_t code = 0; code < n; code++) codes[code] = code;
     }
-    for (uint32_t i = 0; i < in->ngroups; i++) {
-        if (in->direct)
-            TRY(direct_decode(&in->groups, i, idx, n, arena, &cols[i], err));
-        else
-            TRY(rows_gather(in->rows, i, idx, n, NULL, n, false, arena, &cols[i], err));
-    }
-    return TCUDB_OK;
+    if (in->direct) return direct_decode(&in->groups, i, codes, n, arena, out, err);
+    return rows_gather(in->rows, i, codes, n, NULL, n, false, arena, out, err);
 }

@@ -1,5 +1,6 @@
 /*
- * contract_int.h: the two inputs of a contraction as coded rows, shared by op_contract.c and contract_input.c.
+ * contract_int.h: the inputs of a contraction as coded rows and its output as columns, shared by op_contract.c,
+ * contract_input.c and contract_output.c.
  */
 #ifndef EXEC_TCU_CONTRACT_INT_H
 #define EXEC_TCU_CONTRACT_INT_H
@@ -32,8 +33,14 @@ typedef struct Input {
 
 /* Evaluates and codes both inputs of the node. *keys: key codes are below it. */
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err) MUST_CHECK;
-/* The group columns of n groups of a side; cols has room for its groups. */
-tcudb_status input_group_columns(const Input *in, const uint32_t *groups, uint32_t n, Arena *arena, Vector *cols,
-                                 Error *err) MUST_CHECK;
+/* The i-th group column of a side, a row a group code. Text points into what lives as long as the input. */
+tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err) MUST_CHECK;
+
+/* contract_output.c: the columns of the plan, made from rows of products. products: for every sum its terms' products
+ * and then its nonnull. */
+typedef struct Output Output;
+tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const uint32_t *products, Output **out,
+                        Error *err) MUST_CHECK;
+tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;
 
 #endif

@@ -7,8 +7,7 @@
  * 2. product_open pre-aggregates, proves the width of the sums from the data itself and decides, key by key,
  *    between sparse rows and the matrix instructions; the late decision costs nothing, since the histograms
  *    are needed anyway.
- * 3. Blocks of the output are multiplied in parallel and pushed on: group columns are made from the codes,
- *    sums are combined from the products and checked against the result type.
+ * 3. Blocks of the output are multiplied in parallel and pushed on as columns (contract_output.c).
  * Exact: integers only; a sum that its type cannot hold is PostgreSQL's out-of-range error.
  */
 #include "exec/tcu/contract_int.h"
@@ -25,6 +24,7 @@ typedef struct ContractRun {
     ProductSpec spec;
     ProductReport report;
     ProductRun *run;
+    Output *output;
     uint32_t *term_product; /* outs' terms in order, then its nonnull: index of the product, ONES: the counts */
 } ContractRun;
 
@@ -62,59 +62,7 @@ static tcudb_status list_products(ContractRun *c, Error *err)
     return TCUDB_OK;
 }
 
-/* ---- output ------------------------------------------------------------------------------------- */
-
-static int128 product_at(const ProductRows *rows, uint32_t product, uint32_t r)
-{
-    if (product == ONES) return rows->counts[r];
-    return rows->wide ? ((const int128 *)rows->sums[product])[r] : ((const int64_t *)rows->sums[product])[r];
-}
-
-static tcudb_status sum_terms(const ContractOut *out, const uint32_t *products, const ProductRows *rows, uint32_t r,
-                              int128 *sum, Error *err)
-{
-    bool overflow = false;
-    *sum = 0;
-    for (uint32_t t = 0; t < out->nterms; t++) {
-        int128 term;
-        overflow |= __builtin_mul_overflow(product_at(rows, products[t], r), (int128)out->terms[t].factor, &term);
-        overflow |= __builtin_add_overflow(*sum, term, sum);
-    }
-    static const int128 limit = (int128)10000000000000000000u * 10000000000000000000u; /* 10^38 */
-    bool wide = type_phys(out->col.type) == PHYS_I128;
-    if (overflow || (wide && (*sum >= limit || *sum <= -limit)))
-        return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
-    if (!wide && (*sum > INT64_MAX || *sum < INT64_MIN))
-        return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range");
-    return TCUDB_OK;
-}
-
-static tcudb_status make_out(const ContractOut *out, const uint32_t *products, const ProductRows *rows, Arena *arena,
-                             Vector *v, Error *err)
-{
-    TRY(vec_new(arena, out->col.type, rows->n, v, err));
-    bool wide = v->phys == PHYS_I128;
-    assert(wide || v->phys == PHYS_I64);
-    if (!wide && !rows->wide && !out->nullable && out->nterms == 1 && out->terms[0].factor == 1) {
-        const void *from = products[0] == ONES ? (const void *)rows->counts : rows->sums[products[0]];
-        memcpy(v->data, from, rows->n * sizeof(int64_t));
-        return TCUDB_OK;
-    }
-    if (out->nullable) TRY(vec_need_valid(arena, v, rows->n, err));
-    for (uint32_t r = 0; r < rows->n; r++) {
-        int128 sum;
-        if (out->nullable && product_at(rows, products[out->nterms], r) == 0) {
-            bit_clear(v->valid, r);
-            continue;
-        }
-        TRY(sum_terms(out, products, rows, r, &sum, err));
-        if (wide)
-            ((int128 *)v->data)[r] = sum;
-        else
-            ((int64_t *)v->data)[r] = (int64_t)sum;
-    }
-    return TCUDB_OK;
-}
+/* ---- running ------------------------------------------------------------------------------------ */
 
 typedef struct Emitter {
     ContractRun *c;
@@ -124,24 +72,8 @@ typedef struct Emitter {
 static tcudb_status emit(void *ctx, uint32_t worker, const ProductRows *rows, Error *err)
 {
     (void)worker;
-    ContractRun *c = ((Emitter *)ctx)->c;
-    Worker *w = ((Emitter *)ctx)->w;
-    assert(rows->n <= BATCH_ROWS);
-    arena_reset(&w->batch);
-    Arena *arena = worker_arena(w);
-    Batch batch = {.rows = rows->n, .n = rows->n, .ncols = c->plan->ncols};
-    batch.cols = ARENA_ARRAY(arena, Vector, batch.ncols + 1, err);
-    TRY_PTR(batch.cols);
-    TRY(input_group_columns(&c->inputs[0], rows->left_group, rows->n, arena, batch.cols, err));
-    TRY(input_group_columns(&c->inputs[1], rows->right_group, rows->n, arena, batch.cols + c->plan->contract.nleft,
-                            err));
-    const uint32_t *products = c->term_product;
-    for (uint32_t o = 0; o < c->plan->contract.nouts; o++) {
-        const ContractOut *out = &c->plan->contract.outs[o];
-        TRY(make_out(out, products, rows, arena, &batch.cols[c->plan->contract.ngroups + o], err));
-        products += out->nterms + 1;
-    }
-    return stage_push(c->down, w, &batch, err);
+    const Emitter *e = ctx;
+    return output_push(e->c->output, e->c->down, e->w, rows, err);
 }
 
 static tcudb_status emit_task(void *ctx, Worker *w, uint64_t task, Error *err)
@@ -186,6 +118,8 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
+    if (c->spec.left.n > 0 && c->spec.right.n > 0)
+        TRY(output_new(x, c->plan, c->inputs, c->term_product, &c->output, err));
     if (!x->serial) return multiply(c, x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */
     TRY(pool_new(1, &pool, err));
