@@ -298,15 +298,31 @@ static void insert_pending(Txn *txn, Pending *p)
     *at = p;
 }
 
+/* What waits takes no more memory than its rows: there may be a Pending for each segment of a large load. */
+static tcudb_status shrink_rest(Pending *p, Error *err)
+{
+    RowBuf *rest = p->rest;
+    p->rest = NULL;
+    tcudb_status status = TCUDB_OK;
+    if (p->rest_rows > 0) status = rowbuf_grow(rest, p->meta, p->rest_rows, p->rest_rows, &p->rest, err);
+    rowbuf_unref(rest);
+    return status;
+}
+
 tcudb_status appender_finish(Appender *a, uint64_t order, Error *err)
 {
     Txn *txn = a->txn;
+    tcudb_status status = shrink_rest(a->pending, err);
+    if (status != TCUDB_OK) {
+        appender_abort(a);
+        return status;
+    }
     a->pending->order = order;
     pthread_mutex_lock(&txn->lock);
     insert_pending(txn, a->pending);
     a->pending = NULL;
     txn->appenders--;
-    tcudb_status status = txn->appenders == 0 ? txn_settle(txn, err) : TCUDB_OK;
+    status = txn->appenders == 0 ? txn_settle(txn, err) : TCUDB_OK;
     pthread_mutex_unlock(&txn->lock);
     free_appender(a);
     return status;
@@ -332,7 +348,7 @@ static tcudb_status settle_one(Txn *txn, Pending *p, Error *err)
         p->nsegs--;
         memmove(p->segs, p->segs + 1, p->nsegs * sizeof p->segs[0]);
     }
-    return table_append_rows(table, p->rest, 0, p->rest_rows, err);
+    return p->rest_rows == 0 ? TCUDB_OK : table_append_rows(table, p->rest, 0, p->rest_rows, err);
 }
 
 tcudb_status txn_settle(Txn *txn, Error *err)

@@ -358,6 +358,30 @@ static void many_blocks(void **state)
     buf_free(&in);
 }
 
+static size_t peak_of_load(uint32_t segments)
+{
+    Buf in;
+    Error err = {0};
+    buf_init(&in, NULL);
+    for (uint32_t row = 0; row < segments * SEGMENT_ROWS; row++)
+        test_ok(buf_printf(&in, &err, "%u,x,y,1\n", row), &err);
+    TestDb t = open_t(2);
+    uint64_t rows;
+    test_ok(copy_in(&t, "format=csv", (Str){in.data, (uint32_t)in.len}, 0, &rows, &err), &err);
+    size_t peak = atomic_load(&db_mem(t.db)->peak);
+    test_db_close(&t);
+    buf_free(&in);
+    return peak;
+}
+
+/* Rows that wait for the statement's end wait compressed: 12 segments' rows are 40 MB, their segments 6 MB. */
+static void memory_of_a_load(void **state)
+{
+    (void)state;
+    size_t small = peak_of_load(4), large = peak_of_load(16);
+    assert_true(large < small + (16 << 20));
+}
+
 static void files_and_their_errors(void **state)
 {
     (void)state;
@@ -383,10 +407,15 @@ static void files_and_their_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_format),         cmocka_unit_test(csv_format),
-        cmocka_unit_test(errors_as_postgres),  cmocka_unit_test(options_as_postgres),
-        cmocka_unit_test(writes_both_formats), cmocka_unit_test(round_trips),
-        cmocka_unit_test(many_blocks),         cmocka_unit_test(files_and_their_errors),
+        cmocka_unit_test(text_format),
+        cmocka_unit_test(csv_format),
+        cmocka_unit_test(errors_as_postgres),
+        cmocka_unit_test(options_as_postgres),
+        cmocka_unit_test(writes_both_formats),
+        cmocka_unit_test(round_trips),
+        cmocka_unit_test(many_blocks),
+        cmocka_unit_test(memory_of_a_load),
+        cmocka_unit_test(files_and_their_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
