@@ -139,11 +139,24 @@ static void add_int(SumInt *s, int64_t x)
         s->n += u->n;                                                                                                  \
     } while (0)
 
+/* Halves of words are added apart: of a batch neither sum leaves 64 bits, and no carry is waited for. */
 static void sum_wide_words(const Update *u, SumInt *s)
 {
     const int64_t *data = u->v->data;
-    int128 sum = 0;
-    for (uint32_t i = 0; i < u->n; i++) sum += data[sel_row(u->sel, i)];
+    uint64_t low = 0;
+    int64_t high = 0;
+    if (u->sel == NULL) {
+        for (uint32_t i = 0; i < u->n; i++) {
+            low += (uint32_t)data[i];
+            high += data[i] >> 32;
+        }
+    } else {
+        for (uint32_t i = 0; i < u->n; i++) {
+            low += (uint32_t)data[u->sel[i]];
+            high += data[u->sel[i]] >> 32;
+        }
+    }
+    int128 sum = (int128)high * ((int128)1 << 32) + low;
     uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)sum;
     s->lo = (uint64_t)total;
     s->hi = (int64_t)(total >> 64);
@@ -274,6 +287,20 @@ static void count(const Update *u)
     EACH(int64_t, (*s)++;);
 }
 
+/* One group and no NULLs: the best values stay in registers, four at a time so that none waits for the last. */
+#define EXTREME_ALL(T, better)                                                                                         \
+    do {                                                                                                               \
+        Best *s = (Best *)(void *)u->base;                                                                             \
+        T start = s->has ? s->value : data[sel_row(u->sel, 0)], best[4] = {start, start, start, start};                \
+        uint32_t i = 0;                                                                                                \
+        for (; u->sel == NULL && i + 4 <= u->n; i += 4)                                                                \
+            for (uint32_t k = 0; k < 4; k++) best[k] = data[i + k] better best[k] ? data[i + k] : best[k];             \
+        for (; i < u->n; i++) best[0] = data[sel_row(u->sel, i)] better best[0] ? data[sel_row(u->sel, i)] : best[0];  \
+        for (uint32_t k = 1; k < 4; k++) best[0] = best[k] better best[0] ? best[k] : best[0];                         \
+        s->value = best[0];                                                                                            \
+        s->has = 1;                                                                                                    \
+    } while (0)
+
 #define EXTREME(T)                                                                                                     \
     do {                                                                                                               \
         typedef struct Best {                                                                                          \
@@ -281,7 +308,12 @@ static void count(const Update *u)
             T value;                                                                                                   \
         } Best;                                                                                                        \
         const T *data = u->v->data;                                                                                    \
-        if (u->spec->kind == AGG_MIN)                                                                                  \
+        bool all = u->group == NULL && u->v->valid == NULL && u->v->form == VEC_FLAT && u->n > 0;                      \
+        if (all && u->spec->kind == AGG_MIN)                                                                           \
+            EXTREME_ALL(T, <);                                                                                         \
+        else if (all)                                                                                                  \
+            EXTREME_ALL(T, >);                                                                                         \
+        else if (u->spec->kind == AGG_MIN)                                                                             \
             EACH(Best, T x = data[row]; if (!s->has || x < s->value) s->value = x; s->has = 1;);                       \
         else                                                                                                           \
             EACH(Best, T x = data[row]; if (!s->has || x > s->value) s->value = x; s->has = 1;);                       \

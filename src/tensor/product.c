@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BLOCK_BYTES = 4 << 20, BLOCK_ROWS_MAX = 64 };
+enum { BLOCK_BYTES = 4 << 20, BLOCK_ROWS_MAX = 64, SPARSE_TASKS = 8, SPARSE_PAIRS = 1 << 16 };
 
 static double seconds(void)
 {
@@ -87,6 +87,14 @@ static tcudb_status prove_widths(ProductRun *run, Error *err)
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "a sum of products may need more than 127 bits");
 }
 
+/* Rows of a task without heavy keys: enough pairs to be worth a task, enough tasks to keep all cores busy. */
+static uint32_t sparse_rows(const ProductRun *run)
+{
+    double rows = run->left.rows, per_row = (double)run->report->products / rows;
+    double most = rows / (SPARSE_TASKS * (double)pool_workers(run->pool)), wanted = SPARSE_PAIRS / fmax(per_row, 0.1);
+    return (uint32_t)fmax(1, fmin(most, wanted));
+}
+
 static void set_form(ProductRun *run)
 {
     ProductReport *report = run->report;
@@ -94,7 +102,7 @@ static void set_form(ProductRun *run)
     report->form = run->heavy == 0 ? FORM_SPARSE : run->any_light ? FORM_SPLIT : FORM_DENSE;
     bool dense = run->heavy > 0;
     run->stride = run->spec->right.groups;
-    run->block_rows = 1;
+    run->block_rows = sparse_rows(run);
     if (!dense) return;
     run->stride = (run->stride + LIMB_ROWS_B - 1) / LIMB_ROWS_B * LIMB_ROWS_B;
     size_t row = run->stride * (sizeof(uint64_t) + run->spec->nproducts * (run->wide ? 16 : 8));
@@ -110,7 +118,6 @@ static tcudb_status build(ProductRun *run, Error *err)
     TRY(cells_build(&spec->right, spec->keys, true, run->pool, run->mem, run->cancel, &run->right, err));
     TRY(prove_widths(run, err));
     TRY(product_plan(run, err));
-    run->scan_rows = run->report->products / 2 > (uint64_t)run->left.rows * run->right.columns;
     set_form(run);
     if (run->heavy > 0) TRY(operands_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)
@@ -131,6 +138,7 @@ tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const a
     run->mem = run->left.mem = run->right.mem = mem;
     run->cancel = cancel;
     run->report = report;
+    run->block_rows = 1;
     tcudb_status status = spec->left.n == 0 || spec->right.n == 0 ? TCUDB_OK : build(run, err);
     if (status != TCUDB_OK) {
         product_close(run);

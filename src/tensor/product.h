@@ -40,6 +40,12 @@ typedef struct Product {
     uint32_t left, right; /* value columns, or ONES */
 } Product;
 
+/* HAVING: rows of the output outside [min, max] are not emitted. */
+typedef struct ProductBound {
+    uint32_t product; /* index, or ONES: COUNT(*), which must then be exact */
+    int64_t min, max;
+} ProductBound;
+
 typedef enum ProductForm { FORM_AUTO, FORM_SPARSE, FORM_DENSE, FORM_BITS, FORM_SPLIT, FORM_COUNT_ } ProductForm;
 
 typedef struct ProductSpec {
@@ -47,8 +53,11 @@ typedef struct ProductSpec {
     Side left, right;
     uint32_t nproducts; /* 0..PRODUCT_MAX; COUNT(*) always comes along and need not be listed */
     Product products[PRODUCT_MAX];
-    ProductForm form;  /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
-    bool exact_counts; /* false: counts only have to be positive where rows meet */
+    uint32_t nhaving;
+    ProductBound having[PRODUCT_MAX];
+    ProductForm form;       /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
+    bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
+    bool exact_counts;      /* false: counts only have to be positive where rows meet */
     KernelIsa isa;
     const Rates *rates; /* decide the split */
     size_t memory;      /* bytes the operands and blocks may take; 0: any. Beyond it the output is blocked */

@@ -1,14 +1,18 @@
 /*
- * product_int.h: the state of one product run, shared by driving (product.c), planning
- * (product_plan.c), operands (product_operands.c)
- * and the row blocks (product_blocks.c).
+ * product_int.h: the state of one product run, shared by driving (product.c), planning (product_plan.c), operands
+ * (product_operands.c), blocks of rows (product_blocks.c, product_sparse.c) and their output (product_emit.c).
  */
 #ifndef TENSOR_PRODUCT_INT_H
 #define TENSOR_PRODUCT_INT_H
 
 #include "tensor/cells.h"
 
-enum { LIGHT = UINT32_MAX, COLUMNS = PRODUCT_MAX + 1 };
+enum {
+    LIGHT = UINT32_MAX,
+    COLUMNS = PRODUCT_MAX + 1,
+    EMIT_ROWS = 2048, /* of a call of the sink */
+    SCAN_PAIRS = 2    /* pairs a cell from which on a line is scanned */
+};
 
 typedef enum CountMode {
     COUNT_LIMBS,  /* ONES x ONES in limbs: exact whatever the cells hold */
@@ -25,6 +29,26 @@ typedef struct Operand {
     int128 *sums;   /* a group: sum of its true cells over the heavy keys */
 } Operand;
 
+/* What one worker multiplies in and emits from. */
+typedef struct Block {
+    uint64_t *counts; /* block_rows x stride (one line without heavy keys) */
+    void *sums[PRODUCT_MAX];
+    uint32_t *ids, *kept; /* columns that exist; those of them that HAVING keeps */
+    uint32_t n;           /* rows waiting for the sink */
+    uint32_t *out_left, *out_right;
+    uint64_t *out_counts;
+    void *out_sums[PRODUCT_MAX];
+    uint64_t emitted;
+} Block;
+
+/* Where a task's rows go. */
+typedef struct BlockOutput {
+    ProductSink sink;
+    void *ctx;
+    uint32_t worker;
+    uint64_t task;
+} BlockOutput;
+
 struct ProductRun {
     const ProductSpec *spec;
     Pool *pool;
@@ -36,16 +60,20 @@ struct ProductRun {
     uint32_t heavy;      /* dense columns */
     bool any_light;      /* some key with pairs is light */
     bool wide;
-    bool scan_rows; /* sparse form: rows of the output are nearly full */
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;
     uint8_t *present; /* COUNT_PRESENT: right groups (or left ones) with any heavy cell */
     bool present_left;
-    uint32_t block_rows;  /* left groups a task */
-    size_t stride;        /* right groups, padded */
-    struct Block *blocks; /* one a worker */
+    uint32_t block_rows; /* left groups a task */
+    size_t stride;       /* right groups, padded */
+    Block *blocks;       /* one a worker */
 };
+
+static inline size_t sum_size(const ProductRun *run)
+{
+    return run->wide ? sizeof(int128) : sizeof(int64_t);
+}
 
 static inline uint32_t operand_index(uint32_t column)
 {
@@ -60,5 +88,18 @@ void operands_free(ProductRun *run);
 /* product_blocks.c: accumulators of the workers, and their release; returns the rows they emitted. */
 tcudb_status blocks_new(ProductRun *run, Error *err) MUST_CHECK;
 uint64_t blocks_free(ProductRun *run);
+/* product_sparse.c: rows without heavy keys; and one group's light keys added to the accumulators at `at`. */
+tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
+void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at);
+/* product_emit.c: finds the columns that exist in the line at `at`, into b->ids. */
+uint32_t block_scan(const ProductRun *run, Block *b, size_t at);
+/* Which of the n ids keep every bound of HAVING: in place. */
+uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
+                    uint32_t n);
+/* Copies the columns of the line at `at` to the output. */
+tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
+                        const BlockOutput *out, Error *err) MUST_CHECK;
+tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
+void block_fill(uint32_t *to, uint32_t value, uint32_t n);
 
 #endif

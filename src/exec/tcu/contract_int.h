@@ -41,6 +41,8 @@ tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vecto
 typedef struct Output Output;
 tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const uint32_t *products, Output **out,
                         Error *err) MUST_CHECK;
+/* Whether the rows' groups of that side are wanted. */
+bool output_reads_groups(const Output *o, uint32_t side);
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;
 
 #endif

@@ -54,6 +54,13 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
     return TCUDB_OK;
 }
 
+bool output_reads_groups(const Output *o, uint32_t side)
+{
+    for (uint32_t i = 0; i < o->plan->ncols; i++)
+        if (o->cols[i].sum == NULL && o->cols[i].side == side) return true;
+    return false;
+}
+
 /* ---- groups ------------------------------------------------------------------------------------- */
 
 #define TAKE(T)                                                                                                        \

@@ -118,8 +118,11 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
-    if (c->spec.left.n > 0 && c->spec.right.n > 0)
+    if (c->spec.left.n > 0 && c->spec.right.n > 0) {
         TRY(output_new(x, c->plan, c->inputs, c->term_product, &c->output, err));
+        c->spec.no_left = !output_reads_groups(c->output, 0);
+        c->spec.no_right = !output_reads_groups(c->output, 1);
+    }
     if (!x->serial) return multiply(c, x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */
     TRY(pool_new(1, &pool, err));

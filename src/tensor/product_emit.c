@@ -1,0 +1,161 @@
+/*
+ * product_emit.c: from accumulators to rows of output.
+ *
+ * A row of accumulators is scanned for the columns that exist (count > 0 and every HAVING bound kept), and only these
+ * are copied into the columns of the block's output, column by column. A full block goes to the sink.
+ * Cost: one load and compare for every cell scanned, eight at a time with AVX-512; one load and store a value emitted.
+ */
+#include "tensor/product_int.h"
+
+#include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+{
+    if (b->n == 0) return TCUDB_OK;
+    ProductRows rows = {.task = out->task,
+                        .n = b->n,
+                        .left_group = b->out_left,
+                        .right_group = b->out_right,
+                        .counts = b->out_counts,
+                        .sums = (const void *const *)b->out_sums,
+                        .wide = run->wide};
+    b->emitted += b->n;
+    b->n = 0;
+    return out->sink(out->ctx, out->worker, &rows, err);
+}
+
+/* ---- which columns exist ------------------------------------------------------------------------ */
+
+static uint32_t find_scalar(const uint64_t *counts, uint32_t from, uint32_t to, uint64_t min, uint64_t max,
+                            uint32_t *ids)
+{
+    uint32_t n = 0;
+    for (uint32_t j = from; j < to; j++) {
+        ids[n] = j;
+        n += counts[j] - min <= max - min;
+    }
+    return n;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static uint32_t find_avx512(const uint64_t *counts, uint32_t from, uint32_t to,
+                                                               uint64_t min, uint64_t max, uint32_t *ids)
+{
+    const __m512i low = _mm512_set1_epi64((int64_t)min), span = _mm512_set1_epi64((int64_t)(max - min));
+    __m512i at = _mm512_add_epi32(_mm512_set1_epi32((int)from),
+                                  _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    uint32_t n = 0, j = from;
+    for (; j + 16 <= to; j += 16, at = _mm512_add_epi32(at, _mm512_set1_epi32(16))) {
+        __m512i a = _mm512_loadu_si512(counts + j), b = _mm512_loadu_si512(counts + j + 8);
+        __mmask16 keep = (__mmask16)(_mm512_cmple_epu64_mask(_mm512_sub_epi64(a, low), span) |
+                                     _mm512_cmple_epu64_mask(_mm512_sub_epi64(b, low), span) << 8);
+        if (keep == 0) continue;
+        _mm512_storeu_si512(ids + n, _mm512_maskz_compress_epi32(keep, at));
+        n += (uint32_t)__builtin_popcount(keep);
+    }
+    return n + find_scalar(counts, j, to, min, max, ids + n);
+}
+#endif
+
+static uint32_t find(KernelIsa isa, const uint64_t *counts, uint32_t n, uint64_t min, uint64_t max, uint32_t *ids)
+{
+#if defined(__x86_64__)
+    if (isa == ISA_AVX512) return find_avx512(counts, 0, n, min, max, ids);
+#endif
+    (void)isa;
+    return find_scalar(counts, 0, n, min, max, ids);
+}
+
+static uint32_t keep_narrow(const int64_t *values, const ProductBound *bound, uint32_t *ids, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = ids[i];
+        ids[kept] = j;
+        kept += values[j] >= bound->min && values[j] <= bound->max;
+    }
+    return kept;
+}
+
+static uint32_t keep_wide(const int128 *values, const ProductBound *bound, uint32_t *ids, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = ids[i];
+        ids[kept] = j;
+        kept += values[j] >= bound->min && values[j] <= bound->max;
+    }
+    return kept;
+}
+
+uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
+                    uint32_t n)
+{
+    for (uint32_t h = 0; h < run->spec->nhaving; h++) {
+        const ProductBound *bound = &run->spec->having[h];
+        if (bound->product == ONES)
+            n = keep_narrow((const int64_t *)counts + at, bound, ids, n);
+        else if (run->wide)
+            n = keep_wide((const int128 *)sums[bound->product] + at, bound, ids, n);
+        else
+            n = keep_narrow((const int64_t *)sums[bound->product] + at, bound, ids, n);
+    }
+    return n;
+}
+
+/* Bounds of the count are part of the scan, the others look at what it found. */
+uint32_t block_scan(const ProductRun *run, Block *b, size_t at)
+{
+    const ProductSpec *spec = run->spec;
+    uint64_t min = 1, max = INT64_MAX;
+    for (uint32_t h = 0; h < spec->nhaving; h++) {
+        if (spec->having[h].product != ONES) continue;
+        if (spec->having[h].min > (int64_t)min) min = (uint64_t)spec->having[h].min;
+        if (spec->having[h].max < (int64_t)max) max = spec->having[h].max < 0 ? 0 : (uint64_t)spec->having[h].max;
+    }
+    if (min > max) return 0;
+    uint32_t n = find(spec->isa, b->counts + at, spec->right.groups, min, max, b->ids);
+    return block_keep(run, b->counts, b->sums, at, b->ids, n);
+}
+
+/* ---- taking them -------------------------------------------------------------------------------- */
+
+static void take_narrow(const int64_t *from, const uint32_t *ids, uint32_t n, int64_t *to)
+{
+    for (uint32_t i = 0; i < n; i++) to[i] = from[ids[i]];
+}
+
+static void take_wide(const int128 *from, const uint32_t *ids, uint32_t n, int128 *to)
+{
+    for (uint32_t i = 0; i < n; i++) to[i] = from[ids[i]];
+}
+
+void block_fill(uint32_t *to, uint32_t value, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) to[i] = value;
+}
+
+tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
+                        const BlockOutput *out, Error *err)
+{
+    while (n > 0) {
+        uint32_t first = b->n, some = EMIT_ROWS - first < n ? EMIT_ROWS - first : n;
+        if (!run->spec->no_left) block_fill(b->out_left + first, left, some);
+        if (!run->spec->no_right) memcpy(b->out_right + first, ids, some * sizeof *ids);
+        take_narrow((const int64_t *)b->counts + at, ids, some, (int64_t *)b->out_counts + first);
+        for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+            if (run->wide)
+                take_wide((const int128 *)b->sums[p] + at, ids, some, (int128 *)b->out_sums[p] + first);
+            else
+                take_narrow((const int64_t *)b->sums[p] + at, ids, some, (int64_t *)b->out_sums[p] + first);
+        }
+        b->n += some;
+        ids += some;
+        n -= some;
+        if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
+    }
+    return TCUDB_OK;
+}

@@ -1,0 +1,199 @@
+/*
+ * product_sparse.c: Gustavson's product, a row of the output at a time.
+ *
+ * A left group that meets one key needs no accumulator: its row is the key's cells times a constant. Rows of
+ * several keys add into one line of accumulators: of short ones the columns touched are remembered, so that empty
+ * cells cost nothing; where the pairs are at least half of the line, the line is scanned instead.
+ *
+ * Sums are int64 where the proof allows and int128 otherwise: the loops over sums exist once for each.
+ * Cost: about a nanosecond a pair. A row's pairs are at most the right side's cells, so no row outweighs the input.
+ */
+#include "tensor/product_int.h"
+
+#include <string.h>
+
+/* sums[ids[c]] += l x right value of each cell of the key, in both widths; and the same without a line. */
+#define SUM_LOOPS(name, Sum)                                                                                           \
+    static void add_##name(const Cells *right, uint32_t column, uint64_t from, uint64_t to, int64_t l, Sum *sums)      \
+    {                                                                                                                  \
+        const uint32_t *ids = right->ids;                                                                              \
+        if (column == ONES) {                                                                                          \
+            for (uint64_t c = from; c < to; c++) sums[ids[c]] += (Sum)l * right->counts[c];                            \
+        } else {                                                                                                       \
+            const int64_t *values = right->values[column];                                                             \
+            for (uint64_t c = from; c < to; c++) sums[ids[c]] += (Sum)l * values[c];                                   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scale_##name(const Cells *right, uint32_t column, uint64_t from, uint64_t to, int64_t l, Sum *out)     \
+    {                                                                                                                  \
+        if (column == ONES) {                                                                                          \
+            for (uint64_t c = from; c < to; c++) out[c - from] = (Sum)l * right->counts[c];                            \
+        } else {                                                                                                       \
+            const int64_t *values = right->values[column];                                                             \
+            for (uint64_t c = from; c < to; c++) out[c - from] = (Sum)l * values[c];                                   \
+        }                                                                                                              \
+    }
+SUM_LOOPS(narrow, int64_t)
+SUM_LOOPS(wide, int128)
+
+static void count_pairs(const Cells *right, uint64_t from, uint64_t to, uint64_t l, uint64_t *counts)
+{
+    const uint32_t *ids = right->ids;
+    if (right->unique && l == 1) {
+        for (uint64_t c = from; c < to; c++) counts[ids[c]]++;
+        return;
+    }
+    for (uint64_t c = from; c < to; c++) counts[ids[c]] += l * right->counts[c];
+}
+
+/* The same, remembering columns touched for the first time. */
+static uint32_t touch_pairs(const Cells *right, uint64_t from, uint64_t to, uint64_t l, uint64_t *counts,
+                            uint32_t *touched, uint32_t ntouched)
+{
+    for (uint64_t c = from; c < to; c++) {
+        uint32_t j = right->ids[c];
+        touched[ntouched] = j;
+        ntouched += counts[j] == 0;
+        counts[j] += l * right->counts[c];
+    }
+    return ntouched;
+}
+
+static void add_sums(ProductRun *run, Block *b, uint64_t cell, uint64_t from, uint64_t to, size_t at)
+{
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        Product product = run->spec->products[p];
+        int64_t l = cells_value(&run->left, product.left, cell);
+        if (run->wide)
+            add_wide(&run->right, product.right, from, to, l, (int128 *)b->sums[p] + at);
+        else
+            add_narrow(&run->right, product.right, from, to, l, (int64_t *)b->sums[p] + at);
+    }
+}
+
+void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at)
+{
+    const Cells *left = &run->left, *right = &run->right;
+    for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
+        uint32_t key = left->ids[e];
+        if (run->dense_key[key] != LIGHT) continue;
+        uint64_t from = right->starts[key], to = right->starts[key + 1];
+        count_pairs(right, from, to, left->counts[e], b->counts + at);
+        add_sums(run, b, e, from, to, at);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
+static void clear_line(ProductRun *run, Block *b, const uint32_t *ids, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) b->counts[ids[i]] = 0;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        if (run->wide)
+            for (uint32_t i = 0; i < n; i++) ((int128 *)b->sums[p])[ids[i]] = 0;
+        else
+            for (uint32_t i = 0; i < n; i++) ((int64_t *)b->sums[p])[ids[i]] = 0;
+    }
+}
+
+static void clear_all(ProductRun *run, Block *b)
+{
+    memset(b->counts, 0, sizeof *b->counts * run->right.columns);
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) memset(b->sums[p], 0, sum_size(run) * run->right.columns);
+}
+
+static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+{
+    const Cells *left = &run->left, *right = &run->right;
+    uint32_t n = 0;
+    for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
+        uint64_t from = right->starts[left->ids[e]], to = right->starts[left->ids[e] + 1];
+        n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
+        add_sums(run, b, e, from, to, 0);
+    }
+    if (run->spec->nhaving == 0) {
+        TRY(block_take(run, b, group, 0, b->ids, n, out, err));
+    } else {
+        memcpy(b->kept, b->ids, n * sizeof *b->ids);
+        uint32_t kept = block_keep(run, b->counts, b->sums, 0, b->kept, n);
+        TRY(block_take(run, b, group, 0, b->kept, kept, out, err));
+    }
+    clear_line(run, b, b->ids, n);
+    return TCUDB_OK;
+}
+
+static tcudb_status scanned_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+{
+    sparse_add(run, b, group, 0);
+    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0), out, err));
+    clear_all(run, b);
+    return TCUDB_OK;
+}
+
+/* Writes rows [b->n, b->n + n) of the output: the cells from `from` on, times the left cell. */
+static void scale_cells(ProductRun *run, Block *b, uint32_t group, uint64_t cell, uint64_t from, uint32_t n)
+{
+    uint32_t first = b->n;
+    uint64_t l = run->left.counts[cell], *counts = b->out_counts + first;
+    if (!run->spec->no_left) block_fill(b->out_left + first, group, n);
+    if (!run->spec->no_right) memcpy(b->out_right + first, run->right.ids + from, n * sizeof(uint32_t));
+    for (uint32_t i = 0; i < n; i++) counts[i] = l * run->right.counts[from + i];
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        Product product = run->spec->products[p];
+        int64_t value = cells_value(&run->left, product.left, cell);
+        if (run->wide)
+            scale_wide(&run->right, product.right, from, from + n, value, (int128 *)b->out_sums[p] + first);
+        else
+            scale_narrow(&run->right, product.right, from, from + n, value, (int64_t *)b->out_sums[p] + first);
+    }
+}
+
+/* Closes up the n rows behind b->n that keep the bounds of HAVING. */
+static uint32_t keep_rows(ProductRun *run, Block *b, uint32_t n)
+{
+    uint32_t first = b->n, *ids = b->ids;
+    for (uint32_t i = 0; i < n; i++) ids[i] = first + i;
+    n = block_keep(run, b->out_counts, b->out_sums, 0, ids, n);
+    for (uint32_t i = 0; i < n; i++) {
+        b->out_right[first + i] = b->out_right[ids[i]];
+        b->out_counts[first + i] = b->out_counts[ids[i]];
+        for (uint32_t p = 0; p < run->spec->nproducts; p++)
+            memcpy((char *)b->out_sums[p] + (first + i) * sum_size(run),
+                   (const char *)b->out_sums[p] + ids[i] * sum_size(run), sum_size(run));
+    }
+    return n;
+}
+
+/* The group's only key: no accumulator. */
+static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+{
+    uint64_t cell = run->left.starts[group];
+    uint64_t from = run->right.starts[run->left.ids[cell]], to = run->right.starts[run->left.ids[cell] + 1];
+    while (from < to) {
+        uint32_t n = to - from < EMIT_ROWS - b->n ? (uint32_t)(to - from) : EMIT_ROWS - b->n;
+        scale_cells(run, b, group, cell, from, n);
+        b->n += run->spec->nhaving == 0 ? n : keep_rows(run, b, n);
+        from += n;
+        if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+{
+    uint64_t from = run->left.starts[group], to = run->left.starts[group + 1], pairs = 0;
+    if (to - from == 1) return scaled_row(run, b, group, out, err);
+    for (uint64_t e = from; e < to; e++)
+        pairs += run->right.starts[run->left.ids[e] + 1] - run->right.starts[run->left.ids[e]];
+    if (pairs == 0) return TCUDB_OK;
+    return pairs / SCAN_PAIRS >= run->right.columns ? scanned_row(run, b, group, out, err)
+                                                    : touched_row(run, b, group, out, err);
+}
+
+tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+{
+    uint64_t first = out->task * run->block_rows;
+    for (uint64_t g = first; g < first + run->block_rows && g < run->left.rows; g++)
+        TRY(sparse_row(run, b, (uint32_t)g, out, err));
+    return block_flush(run, b, out, err);
+}
