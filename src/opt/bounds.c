@@ -44,6 +44,8 @@ static uint64_t join_max(const Plan *join)
     case JOIN_ANTI:
     case JOIN_MARK:
     case JOIN_SINGLE: return left;
+    case JOIN_RIGHT_SEMI:
+    case JOIN_RIGHT_ANTI: return right;
     case JOIN_LEFT: return mul_sat(left, max_u64(right, 1));
     case JOIN_RIGHT: return mul_sat(right, max_u64(left, 1));
     case JOIN_FULL: return add_sat(mul_sat(left, right), add_sat(left, right));

@@ -53,12 +53,11 @@ static double distinct_rows(const Opt *opt, const Plan *plan, double rows)
     return card_drawn(groups, rows);
 }
 
-/* Share of left rows with a partner: the right side's share of the key's values. */
-static double match_share(const Opt *opt, const Plan *join)
+/* Share of the rows with a partner among so many rows of the other side. */
+static double match_share(const Opt *opt, const Plan *join, double others)
 {
-    double right = join->inputs[1]->rows;
     if (join->join.nconds == 0) return 1;
-    double pairs = card_selectivity_all(opt, join->join.conds, join->join.nconds) * right;
+    double pairs = card_selectivity_all(opt, join->join.conds, join->join.nconds) * others;
     return -expm1(-pairs); /* chance that at least one of `pairs` expected partners is there */
 }
 
@@ -70,8 +69,10 @@ static double join_rows(const Opt *opt, const Plan *join)
     case JOIN_LEFT: return inner > left ? inner : left;
     case JOIN_RIGHT: return inner > right ? inner : right;
     case JOIN_FULL: return fmax(inner, fmax(left, right));
-    case JOIN_SEMI: return left * match_share(opt, join);
-    case JOIN_ANTI: return left * (1 - match_share(opt, join));
+    case JOIN_SEMI: return left * match_share(opt, join, right);
+    case JOIN_ANTI: return left * (1 - match_share(opt, join, right));
+    case JOIN_RIGHT_SEMI: return right * match_share(opt, join, left);
+    case JOIN_RIGHT_ANTI: return right * (1 - match_share(opt, join, left));
     case JOIN_MARK:
     case JOIN_SINGLE: return left;
     default: return inner;

@@ -59,6 +59,7 @@ static bool join_unique(Opt *opt, const Plan *join, const ColSet *cols)
     const Plan *left = join->inputs[0], *right = join->inputs[1];
     JoinKind kind = join->join.kind;
     if (join_left_only(kind) || kind == JOIN_SINGLE) return plan_unique_on(opt, left, cols);
+    if (kind == JOIN_RIGHT_SEMI || kind == JOIN_RIGHT_ANTI) return plan_unique_on(opt, right, cols);
     if (kind == JOIN_FULL) return false;
     /* A key of both sides; or a key of one side whose rows the other side meets at most once. */
     if (plan_unique_on(opt, left, cols) && (plan_joins_once(opt, join, 1) || plan_unique_on(opt, right, cols)))

@@ -39,7 +39,7 @@ static bool join_not_null(Opt *opt, const Plan *join, ColId id)
     bool pads_left = kind == JOIN_RIGHT || kind == JOIN_FULL;
     bool pads_right = kind == JOIN_LEFT || kind == JOIN_FULL || kind == JOIN_SINGLE;
     if (on_left ? pads_left : pads_right) return false;
-    bool must_hold = kind == JOIN_INNER || kind == JOIN_SEMI;
+    bool must_hold = kind == JOIN_INNER || kind == JOIN_SEMI || kind == JOIN_RIGHT_SEMI;
     if (must_hold && conds_reject(opt, join->join.conds, join->join.nconds, id)) return true;
     return col_not_null(opt, join->inputs[on_left ? 0 : 1], id);
 }

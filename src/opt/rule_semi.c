@@ -1,8 +1,8 @@
 /*
  * rule_semi.c: bitmaps of join keys, tested where the other side is scanned.
  *
- * Pattern: a join that drops left rows without a partner (inner, semi, right) on an equality of two plain
- * columns, whose right (build) side holds only part of the key's values, and whose left column comes
+ * Pattern: a join that drops left rows without a partner (inner, semi, right, right semi, right anti) on an equality of
+ * two plain columns, whose right (build) side holds only part of the key's values, and whose left column comes
  * unchanged from a scan.
  * Rewrite: pairs the join with the scan by a number; exec fills a bitmap of the right keys before the left
  * side starts and the scan drops rows whose key is not in it.
@@ -72,7 +72,7 @@ static tcudb_status reach_join(Opt *opt, Plan *join, ColId col, uint32_t id, boo
     JoinKind kind = join->join.kind;
     uint32_t side = plan_find_col(join->inputs[0], col) != NULL ? 0 : 1;
     bool left_ok = kind != JOIN_RIGHT && kind != JOIN_FULL;
-    bool right_ok = kind == JOIN_INNER || kind == JOIN_RIGHT;
+    bool right_ok = kind == JOIN_INNER || kind == JOIN_RIGHT || kind == JOIN_RIGHT_SEMI || kind == JOIN_RIGHT_ANTI;
     if (!(side == 0 ? left_ok : right_ok)) return TCUDB_OK;
     TRY(reach(opt, join->inputs[side], col, id, done, err));
     return reach_partner(opt, join, side, col, id, done, err);
@@ -138,7 +138,9 @@ static tcudb_status pair(Opt *opt, Plan *join, const Expr *left, const Expr *rig
 static tcudb_status pair_join(Opt *opt, Plan *join, Error *err)
 {
     JoinKind kind = join->join.kind;
-    if (kind != JOIN_INNER && kind != JOIN_SEMI && kind != JOIN_RIGHT) return TCUDB_OK;
+    bool drops_left = kind == JOIN_INNER || kind == JOIN_SEMI || kind == JOIN_RIGHT || kind == JOIN_RIGHT_SEMI ||
+                      kind == JOIN_RIGHT_ANTI;
+    if (!drops_left) return TCUDB_OK;
     for (uint32_t i = 0; i < join->join.nconds; i++) {
         const Expr *e = join->join.conds[i];
         if (!expr_is_equality(e) || e->args[0]->kind != EXPR_COL || e->args[1]->kind != EXPR_COL) continue;

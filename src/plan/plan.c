@@ -16,7 +16,8 @@ static const char *const kind_names[] = {
 #undef NODE
 };
 
-static const char *const join_names[] = {"Inner", "Left", "Right", "Full", "Semi", "Anti", "Mark", "Single"};
+static const char *const join_names[] = {"Inner", "Left", "Right",  "Full",       "Semi",
+                                         "Anti",  "Mark", "Single", "Right Semi", "Right Anti"};
 static const char *const apply_names[] = {"Scalar", "Exists", "Any", "All", "Cross", "Left"};
 
 const char *plan_kind_name(PlanKind kind)

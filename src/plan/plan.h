@@ -101,10 +101,12 @@ typedef enum JoinKind {
     JOIN_LEFT,
     JOIN_RIGHT,
     JOIN_FULL,
-    JOIN_SEMI,  /* left rows with a match */
-    JOIN_ANTI,  /* left rows without a match (NOT EXISTS) */
-    JOIN_MARK,  /* left rows, plus a boolean column: whether there is a match; see join.mark */
-    JOIN_SINGLE /* LEFT that reports 21000 if a left row matches more than once: scalar subqueries */
+    JOIN_SEMI,       /* left rows with a match */
+    JOIN_ANTI,       /* left rows without a match (NOT EXISTS) */
+    JOIN_MARK,       /* left rows, plus a boolean column: whether there is a match; see join.mark */
+    JOIN_SINGLE,     /* LEFT that reports 21000 if a left row matches more than once: scalar subqueries */
+    JOIN_RIGHT_SEMI, /* right rows with a match: what rule_flip, a late rule, makes of SEMI */
+    JOIN_RIGHT_ANTI  /* right rows without a match: likewise of ANTI */
 } JoinKind;
 
 typedef enum SetKind { SET_UNION, SET_INTERSECT, SET_EXCEPT } SetKind;

@@ -89,15 +89,17 @@ static tcudb_status check_unique(Verifier *v)
     return TCUDB_OK;
 }
 
-/* Outputs are a subset of the inputs' and `extra`. */
-static tcudb_status check_subset(Verifier *v, const PlanCol *extra, bool left_only)
+enum { LEFT_SIDE = 1, RIGHT_SIDE = 2 };
+
+/* Outputs are a subset of those of the inputs in `sides` and `extra`. */
+static tcudb_status check_subset(Verifier *v, const PlanCol *extra, uint32_t sides)
 {
     const Plan *plan = v->node;
     for (uint32_t i = 0; i < plan->ncols; i++) {
         const PlanCol *col = &plan->cols[i];
         const PlanCol *want = NULL;
-        for (uint32_t k = 0; k < plan->ninputs && want == NULL && !(left_only && k > 0); k++)
-            want = plan_find_col(plan->inputs[k], col->id);
+        for (uint32_t k = 0; k < plan->ninputs && want == NULL; k++)
+            if ((sides >> k & 1) != 0) want = plan_find_col(plan->inputs[k], col->id);
         if (want == NULL && extra != NULL && extra->id == col->id) want = extra;
         TRY(check_col(v, col, want));
     }
@@ -160,15 +162,17 @@ static tcudb_status check_join(Verifier *v)
 {
     const Plan *plan = v->node;
     JoinKind kind = plan->join.kind;
-    if ((unsigned)kind > JOIN_SINGLE) return fault(v, "unknown kind");
+    if ((unsigned)kind > JOIN_RIGHT_ANTI) return fault(v, "unknown kind");
     if ((kind == JOIN_MARK) != (plan->join.mark.id != 0)) return fault(v, "mark column and kind disagree");
     if (kind == JOIN_MARK && plan->join.mark.type.id != TYPE_BOOL) return fault(v, "the mark is not boolean");
     for (uint32_t i = 0; i < plan->join.nsemi; i++)
         if (plan_find_col(plan->inputs[1], plan->join.semi[i].key) == NULL)
             return fault(v, "a bitmap's key is not in the right input");
     TRY(check_conds(v, plan->join.conds, plan->join.nconds));
-    bool left_only = kind == JOIN_SEMI || kind == JOIN_ANTI || kind == JOIN_MARK;
-    return check_subset(v, kind == JOIN_MARK ? &plan->join.mark : NULL, left_only);
+    uint32_t sides = kind == JOIN_SEMI || kind == JOIN_ANTI || kind == JOIN_MARK ? LEFT_SIDE
+                     : kind == JOIN_RIGHT_SEMI || kind == JOIN_RIGHT_ANTI        ? RIGHT_SIDE
+                                                                                 : LEFT_SIDE | RIGHT_SIDE;
+    return check_subset(v, kind == JOIN_MARK ? &plan->join.mark : NULL, sides);
 }
 
 static tcudb_status check_apply(Verifier *v)
@@ -190,7 +194,7 @@ static tcudb_status check_apply(Verifier *v)
     for (uint32_t i = 0; i < plan->inputs[1]->ncols; i++)
         if (plan_find_col(plan->inputs[0], plan->inputs[1]->cols[i].id) != NULL)
             return fault(v, "column #%u is an output of both sides", (unsigned)plan->inputs[1]->cols[i].id);
-    return check_subset(v, lateral ? NULL : result, !lateral);
+    return check_subset(v, lateral ? NULL : result, lateral ? LEFT_SIDE | RIGHT_SIDE : LEFT_SIDE);
 }
 
 static tcudb_status check_agg(Verifier *v)
@@ -319,7 +323,7 @@ static tcudb_status check_sort(Verifier *v)
     const Plan *plan = v->node;
     for (uint32_t i = 0; i < plan->sort.nkeys; i++) TRY(check_expr(v, plan->sort.keys[i].expr));
     TRY(check_limits(v, plan->sort.limit, plan->sort.offset));
-    return check_subset(v, NULL, false);
+    return check_subset(v, NULL, LEFT_SIDE | RIGHT_SIDE);
 }
 
 /* Outputs correspond to another plan's by position. */
@@ -338,7 +342,7 @@ static tcudb_status check_distinct(Verifier *v)
     for (uint32_t i = 0; i < v->node->distinct.non; i++)
         if (plan_find_col(v->node, v->node->distinct.on[i]) == NULL) return fault(v, "ON names no output column");
     TRY(check_positional(v, v->node->inputs[0]));
-    return check_subset(v, NULL, false);
+    return check_subset(v, NULL, LEFT_SIDE | RIGHT_SIDE);
 }
 
 static tcudb_status check_set_op(Verifier *v)
@@ -360,7 +364,9 @@ static tcudb_status check_part(Verifier *v)
     switch (plan->kind) {
     case PLAN_SCAN: return check_scan(v);
     case PLAN_VALUES: return check_values(v);
-    case PLAN_FILTER: TRY(check_conds(v, plan->filter.conds, plan->filter.nconds)); return check_subset(v, NULL, false);
+    case PLAN_FILTER:
+        TRY(check_conds(v, plan->filter.conds, plan->filter.nconds));
+        return check_subset(v, NULL, LEFT_SIDE | RIGHT_SIDE);
     case PLAN_PROJECT: return check_project(v);
     case PLAN_JOIN: return check_join(v);
     case PLAN_APPLY: return check_apply(v);
@@ -369,7 +375,9 @@ static tcudb_status check_part(Verifier *v)
     case PLAN_DISTINCT: return check_distinct(v);
     case PLAN_CONTRACT: return check_contract(v);
     case PLAN_SORT: return check_sort(v);
-    case PLAN_LIMIT: TRY(check_limits(v, plan->limit.limit, plan->limit.offset)); return check_subset(v, NULL, false);
+    case PLAN_LIMIT:
+        TRY(check_limits(v, plan->limit.limit, plan->limit.offset));
+        return check_subset(v, NULL, LEFT_SIDE | RIGHT_SIDE);
     case PLAN_SET_OP: return check_set_op(v);
     case PLAN_RECURSIVE: return check_set_op(v);
     case PLAN_CTE_SCAN: return check_cte_scan(v);

@@ -122,6 +122,19 @@ static Unit find_unit(Str text)
     return UNIT_NONE;
 }
 
+/* The unit of the row before: it is nearly always the same constant. */
+typedef struct UnitMemo {
+    const char *ptr;
+    uint32_t len;
+    Unit unit;
+} UnitMemo;
+
+static Unit memo_unit(UnitMemo *memo, Str text)
+{
+    if (memo->ptr != text.ptr || memo->len != text.len) *memo = (UnitMemo){text.ptr, text.len, find_unit(text)};
+    return memo->unit;
+}
+
 static tcudb_status bad_unit(Str text, Unit unit, const char *type_name_, Error *err)
 {
     char word[64];
@@ -219,12 +232,13 @@ KERNEL(date_extract)
     const Str *units = args[0].data;
     const int32_t *days = args[1].data;
     int64_t *to = out->data;
+    UnitMemo memo = {.unit = UNIT_NONE};
     assert(out->phys == PHYS_I64);
     EACH_ROW(i, row)
     {
         Str text = units[row * STRIDE(args[0])];
         int32_t day = days[row * STRIDE(args[1])];
-        Unit unit = find_unit(text);
+        Unit unit = memo_unit(&memo, text);
         if (unit == UNIT_NONE || unit <= UNIT_HOUR || unit == UNIT_TIMEZONE) return bad_unit(text, unit, "date", err);
         if (!date_finite(day)) {
             if (grows(unit)) return error_unsupported(err, 0, "extracting an infinite value from a date");
@@ -304,10 +318,10 @@ static tcudb_status interval_field(Interval v, Str text, Unit unit, Num *out, Er
 }
 
 /* One row of extract from whatever type the second argument has. *null: the field of an infinite value. */
-static tcudb_status field_at(const Vector *args, uint32_t row, Num *out, bool *null, Error *err)
+static tcudb_status field_at(const Vector *args, uint32_t row, UnitMemo *memo, Num *out, bool *null, Error *err)
 {
     Str text = ((const Str *)args[0].data)[row * STRIDE(args[0])];
-    Unit unit = find_unit(text);
+    Unit unit = memo_unit(memo, text);
     size_t k = row * STRIDE(args[1]);
     *null = false;
     if (args[1].phys == PHYS_INTERVAL) return interval_field(((const Interval *)args[1].data)[k], text, unit, out, err);
@@ -322,10 +336,11 @@ static tcudb_status field_at(const Vector *args, uint32_t row, Num *out, bool *n
 KERNEL(any_extract)
 {
     Num *to = out->data;
+    UnitMemo memo = {.unit = UNIT_NONE};
     EACH_ROW(i, row)
     {
         bool null;
-        TRY(field_at(args, row, &to[row], &null, err));
+        TRY(field_at(args, row, &memo, &to[row], &null, err));
         if (null) TRY(set_null(ctx, out, sel, n, row, err));
     }
     return TCUDB_OK;
@@ -334,11 +349,12 @@ KERNEL(any_extract)
 KERNEL(any_date_part)
 {
     double *to = out->data;
+    UnitMemo memo = {.unit = UNIT_NONE};
     EACH_ROW(i, row)
     {
         Num v = NUM_INT(0);
         bool null = false;
-        TRY(field_at(args, row, &v, &null, err));
+        TRY(field_at(args, row, &memo, &v, &null, err));
         if (null)
             TRY(set_null(ctx, out, sel, n, row, err));
         else
@@ -405,11 +421,12 @@ KERNEL(timestamp_trunc)
     const Str *units = args[0].data;
     const int64_t *times = args[1].data;
     int64_t *to = out->data;
+    UnitMemo memo = {.unit = UNIT_NONE};
     EACH_ROW(i, row)
     {
         Str text = units[row * STRIDE(args[0])];
         int64_t t = times[row * STRIDE(args[1])];
-        Unit unit = find_unit(text);
+        Unit unit = memo_unit(&memo, text);
         to[row] = t;
         if (timestamp_finite(t)) TRY(truncate_timestamp(t, text, unit, &to[row], err));
     }
@@ -443,10 +460,11 @@ KERNEL(interval_trunc)
     const Str *units = args[0].data;
     const Interval *intervals = args[1].data;
     Interval *to = out->data;
+    UnitMemo memo = {.unit = UNIT_NONE};
     EACH_ROW(i, row)
     {
         Str text = units[row * STRIDE(args[0])];
-        TRY(truncate_interval(intervals[row * STRIDE(args[1])], text, find_unit(text), &to[row], err));
+        TRY(truncate_interval(intervals[row * STRIDE(args[1])], text, memo_unit(&memo, text), &to[row], err));
     }
     return TCUDB_OK;
 }

@@ -38,7 +38,7 @@ typedef struct Join {
     uint32_t *starts; /* dense with repeated keys: instead of heads; see join_build.c */
     uint64_t mask;
     uint64_t *keys;   /* words of each row */
-    uint8_t *matched; /* RIGHT, FULL: by right row */
+    uint8_t *matched; /* RIGHT, FULL, RIGHT_SEMI, RIGHT_ANTI: by right row */
     Arena *arenas;    /* by worker: for stages that multiply rows */
 } Join;
 
@@ -74,15 +74,28 @@ tcudb_status join_emit(Join *j, Worker *w, const Batch *left, const uint32_t *id
  * comparison was NULL; may be NULL. */
 tcudb_status join_finish_left(Join *j, Worker *w, const Batch *left, const uint8_t *flags, const uint8_t *unknown,
                               Error *err) MUST_CHECK;
-/* RIGHT and FULL: right rows without a match, as a phase of its own. */
-tcudb_status join_unmatched_right(Join *j, Error *err) MUST_CHECK;
+/* What RIGHT, FULL, RIGHT_SEMI and RIGHT_ANTI put out per right row, as a phase of its own. */
+tcudb_status join_right_rows(Join *j, Error *err) MUST_CHECK;
 /* An output batch from a batch in pair layout. */
 tcudb_status join_output(Join *j, Worker *w, const Batch *pairs, const Vector *mark, Error *err) MUST_CHECK;
 void join_free(Join *j);
 
+/* Right rows come out, once at most, by whether they have matched. */
+static inline bool join_keeps_right(JoinKind kind)
+{
+    return kind == JOIN_RIGHT_SEMI || kind == JOIN_RIGHT_ANTI;
+}
+
 static inline bool join_wants_pairs(JoinKind kind)
 {
-    return kind != JOIN_SEMI && kind != JOIN_ANTI && kind != JOIN_MARK;
+    return kind != JOIN_SEMI && kind != JOIN_ANTI && kind != JOIN_MARK && !join_keeps_right(kind);
+}
+
+/* There are no right rows and without them nothing comes out: the left input need not run. */
+static inline bool join_needs_right(const Join *j)
+{
+    bool needs = j->kind == JOIN_INNER || j->kind == JOIN_SEMI || j->kind == JOIN_RIGHT || join_keeps_right(j->kind);
+    return j->empty && needs;
 }
 
 #endif

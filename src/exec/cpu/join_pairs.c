@@ -188,7 +188,7 @@ static tcudb_status mark_column(Join *j, Worker *w, const Batch *left, const uin
 tcudb_status join_finish_left(Join *j, Worker *w, const Batch *left, const uint8_t *flags, const uint8_t *unknown,
                               Error *err)
 {
-    if (j->kind == JOIN_INNER || j->kind == JOIN_RIGHT) return TCUDB_OK;
+    if (j->kind == JOIN_INNER || j->kind == JOIN_RIGHT || join_keeps_right(j->kind)) return TCUDB_OK;
     Batch pairs;
     TRY(pair_batch(j, w, left, &pairs, err));
     for (uint32_t c = 0; c < j->right.n; c++) null_column(j, c, &pairs.cols[j->left.n + c]);
@@ -212,7 +212,7 @@ tcudb_status join_finish_left(Join *j, Worker *w, const Batch *left, const uint8
     return join_output(j, w, &pairs, NULL, err);
 }
 
-/* ---- right rows without a match ---------------------------------------------------------------------------------- */
+/* ---- per right row ---------------------------------------------------------------------------------- */
 
 enum { RIGHT_TASK = 16 * BATCH_ROWS };
 
@@ -235,6 +235,7 @@ static tcudb_status push_right(Join *j, Worker *w, const uint32_t *idx, uint32_t
 static tcudb_status right_task(void *ctx, Worker *w, uint64_t task, Error *err)
 {
     Join *j = ctx;
+    bool wanted = j->kind == JOIN_RIGHT_SEMI;
     uint64_t end = (task + 1) * RIGHT_TASK < j->rows->n ? (task + 1) * RIGHT_TASK : j->rows->n;
     for (uint64_t at = task * RIGHT_TASK; at < end && !stage_stopped(j->stage.down); at += BATCH_ROWS) {
         arena_reset(&w->batch);
@@ -243,14 +244,14 @@ static tcudb_status right_task(void *ctx, Worker *w, uint64_t task, Error *err)
         uint32_t n = 0;
         for (uint64_t r = at; r < end && r < at + BATCH_ROWS; r++) {
             idx[n] = (uint32_t)r;
-            n += j->matched[r] == 0;
+            n += (j->matched[r] != 0) == wanted;
         }
         if (n > 0) TRY(push_right(j, w, idx, n, err));
     }
     return TCUDB_OK;
 }
 
-tcudb_status join_unmatched_right(Join *j, Error *err)
+tcudb_status join_right_rows(Join *j, Error *err)
 {
     if (j->matched == NULL) return TCUDB_OK;
     uint64_t tasks = (j->rows->n + RIGHT_TASK - 1) / RIGHT_TASK;

@@ -153,7 +153,7 @@ tcudb_status join_collect_right(Join *j, Error *err)
 {
     TRY(exec_collect(j->x, j->node->inputs[1], &j->rows, err));
     j->empty = j->rows->n == 0;
-    if (j->kind != JOIN_RIGHT && j->kind != JOIN_FULL) return TCUDB_OK;
+    if (j->kind != JOIN_RIGHT && j->kind != JOIN_FULL && !join_keeps_right(j->kind)) return TCUDB_OK;
     j->matched = exec_alloc_zero(j->x, j->rows->n + 1, err);
     TRY_PTR(j->matched);
     return TCUDB_OK;

@@ -164,6 +164,11 @@ static inline uint32_t next_match(const Join *j, const Probe *p, uint32_t i, uin
     return j->dense ? row : match_from(j, row, p->keys + (size_t)i * j->left_spec.words);
 }
 
+static inline bool is_matched(const Join *j, uint32_t row)
+{
+    return __atomic_load_n(&j->matched[row], __ATOMIC_RELAXED) != 0;
+}
+
 /* ---- probing ------------------------------------------------------------------------------------------------- */
 
 /* Every left row has one candidate at most: no row is copied. */
@@ -217,6 +222,7 @@ static tcudb_status send_pairs(Join *j, Worker *w, const Batch *batch, PairList 
 static tcudb_status probe_ranges(Join *j, Worker *w, const Batch *batch, const Probe *p, uint8_t *flags, Error *err)
 {
     enum { LONG = 128 };
+    bool keeps_right = join_keeps_right(j->kind);
     Arena *own = &j->arenas[w->id];
     PairList list = {.rows = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.rows, err)};
     TRY_PTR(list.rows);
@@ -238,9 +244,11 @@ static tcudb_status probe_ranges(Join *j, Worker *w, const Batch *batch, const P
         }
         while (n > 0) {
             uint32_t part = n < BATCH_ROWS - list.n ? n : BATCH_ROWS - list.n;
-            for (uint32_t k = 0; k < part; k++) list.rows[list.n + k] = left;
-            for (uint32_t k = 0; k < part; k++) list.idx[list.n + k] = row + k;
-            list.n += part;
+            for (uint32_t k = 0; k < part; k++) {
+                list.rows[list.n] = left;
+                list.idx[list.n] = row + k;
+                list.n += !(keeps_right && is_matched(j, row + k));
+            }
             row += part;
             n -= part;
             if (list.n == BATCH_ROWS) TRY(send_pairs(j, w, batch, &list, flags, err));
@@ -251,6 +259,7 @@ static tcudb_status probe_ranges(Join *j, Worker *w, const Batch *batch, const P
 
 static tcudb_status probe_many(Join *j, Worker *w, const Batch *batch, const Probe *p, uint8_t *flags, Error *err)
 {
+    bool keeps_right = join_keeps_right(j->kind);
     PairList list = {.rows = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.rows, err)};
     TRY_PTR(list.rows);
     list.idx = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *list.idx, err);
@@ -258,6 +267,7 @@ static tcudb_status probe_many(Join *j, Worker *w, const Batch *batch, const Pro
     for (uint32_t i = 0; i < batch->n; i++) {
         uint16_t left = (uint16_t)batch_row(batch, i);
         for (uint32_t row = p->first[i]; row != ROWS_NONE; row = next_match(j, p, i, row)) {
+            if (keeps_right && is_matched(j, row)) continue;
             list.rows[list.n] = left;
             list.idx[list.n++] = row;
             if (list.n == BATCH_ROWS) TRY(send_pairs(j, w, batch, &list, flags, err));
@@ -265,6 +275,21 @@ static tcudb_status probe_many(Join *j, Worker *w, const Batch *batch, const Pro
         }
     }
     return list.n == 0 ? TCUDB_OK : send_pairs(j, w, batch, &list, flags, err);
+}
+
+/* RIGHT_SEMI, RIGHT_ANTI without a residual: all right rows of a key match together, so a key whose first row has
+ * matched is done. */
+static void mark_right(Join *j, const Probe *p, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = p->first[i];
+        if (row == ROWS_NONE || is_matched(j, row)) continue;
+        if (j->starts != NULL)
+            for (uint32_t k = p->count[i]; k-- > 0;) __atomic_store_n(&j->matched[row + k], 1, __ATOMIC_RELAXED);
+        else
+            for (; row != ROWS_NONE; row = next_match(j, p, i, row))
+                __atomic_store_n(&j->matched[row], 1, __ATOMIC_RELAXED);
+    }
 }
 
 /* IN: no match is unknown if the left key is NULL (and there are right rows) or some right key is. */
@@ -288,11 +313,15 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     Vector key;
     uint8_t *unknown;
     TRY(lookup(j, w, batch, &p, &key, err));
+    if (join_keeps_right(j->kind) && !j->has_residual) {
+        mark_right(j, &p, batch->n);
+        return TCUDB_OK;
+    }
     bool short_way =
         j->unique && !j->has_residual && (j->kind == JOIN_INNER || j->kind == JOIN_LEFT || j->kind == JOIN_SINGLE);
     if (short_way) return probe_unique(j, w, batch, &p, NULL, err);
     uint8_t *flags = NULL;
-    if (j->kind != JOIN_INNER && j->kind != JOIN_RIGHT) {
+    if (j->kind != JOIN_INNER && j->kind != JOIN_RIGHT && !join_keeps_right(j->kind)) {
         flags = arena_alloc(worker_arena(w), BATCH_ROWS, err);
         TRY_PTR(flags);
     }
@@ -343,12 +372,6 @@ static tcudb_status key_specs(Join *j, Error *err)
     return TCUDB_OK;
 }
 
-/* Nothing can come out, so the left side need not run. */
-static bool nothing_to_do(const Join *j)
-{
-    return j->empty && (j->kind == JOIN_INNER || j->kind == JOIN_SEMI || j->kind == JOIN_RIGHT);
-}
-
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     Join *j;
@@ -360,11 +383,11 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(join_residual(j, residual, nresidual, err));
     TRY(key_specs(j, err));
     TRY(join_collect_right(j, err));
-    if (!nothing_to_do(j)) {
+    if (!join_needs_right(j)) {
         TRY(join_build(j, err));
         TRY(join_fill_semi(j, err));
         TRY(exec_produce(x, node->inputs[0], &j->stage, err));
-        TRY(join_unmatched_right(j, err));
+        TRY(join_right_rows(j, err));
     }
     join_free(j);
     return TCUDB_OK;

@@ -105,7 +105,7 @@ static tcudb_status right_against_left(Loop *l, uint64_t right_row, Error *err)
 /* SEMI and MARK know enough about a row once it has matched. */
 static bool decided(const Loop *l, uint32_t row)
 {
-    return !join_wants_pairs(l->j->kind) && l->flags[row];
+    return !join_wants_pairs(l->j->kind) && !join_keeps_right(l->j->kind) && l->flags[row];
 }
 
 static tcudb_status all_pairs(Loop *l, Arena *own, Error *err)
@@ -156,9 +156,8 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(join_residual(j, node->plan->join.conds, node->plan->join.nconds, err));
     TRY(join_collect_right(j, err));
     TRY(join_fill_semi(j, err));
-    bool nothing = j->empty && (j->kind == JOIN_INNER || j->kind == JOIN_SEMI || j->kind == JOIN_RIGHT);
-    if (!nothing) TRY(exec_produce(x, node->inputs[0], &j->stage, err));
-    TRY(join_unmatched_right(j, err));
+    if (!join_needs_right(j)) TRY(exec_produce(x, node->inputs[0], &j->stage, err));
+    TRY(join_right_rows(j, err));
     join_free(j);
     return TCUDB_OK;
 }
