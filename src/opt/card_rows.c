@@ -40,6 +40,7 @@ static double contract_rows(const Opt *opt, const Plan *plan)
         groups *= card_distinct(opt, plan->contract.groups[i].expr, INFINITY);
     for (uint32_t i = 0; i < plan->contract.nkeys; i++)
         pairs *= card_equality(opt, plan->contract.keys[0][i], plan->contract.keys[1][i]);
+    pairs *= card_selectivity_all(opt, plan->contract.range.conds, plan->contract.range.n);
     return card_drawn(groups, at_least_one(pairs));
 }
 

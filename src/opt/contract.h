@@ -48,6 +48,14 @@ uint64_t contract_all(const JoinGraph *g);
 /* The left half of the best split; 0: none, *why says what stands in the way. */
 uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, const char **why);
 
+/* ---- contract_range.c ----------------------------------------------------------------------- */
+
+/* Whether the conditions between the halves are equalities and comparisons that the operator has. */
+bool contract_keys_fit(const JoinGraph *g, uint64_t left, bool *compares, const char **why);
+/* The comparisons of a split that fits. */
+tcudb_status contract_range(Sides *s, const JoinGraph *g, uint64_t left, ContractRange *out, bool *ok,
+                            Error *err) MUST_CHECK;
+
 /* ---- contract_calls.c ----------------------------------------------------------------------- */
 
 /* The calls that the contraction makes, and what the aggregate's columns are made of above it. */
@@ -61,7 +69,8 @@ tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Err
 
 /* ---- contract_build.c, contract_half.c, rule_contract.c ------------------------------------- */
 
-/* The contraction of the split; *ok false and s->why if an expression stands in the way. */
+/* The contraction of the split, one row at most if nothing is grouped; *ok false and s->why if an expression stands in
+ * the way. */
 tcudb_status contract_build(Sides *s, const JoinGraph *g, const Plan *agg, uint64_t left, const ContractCalls *calls,
                             Plan **out, bool *ok, Error *err) MUST_CHECK;
 /* Makes a side a contraction of its own where that pays; else leaves it as it is. */

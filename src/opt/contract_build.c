@@ -5,6 +5,7 @@
  * nothing, so it must not be able to fail; what might stands in the way, and is named.
  */
 #include "opt/contract.h"
+#include "tensor/product.h"
 
 #include <assert.h>
 
@@ -50,6 +51,7 @@ static tcudb_status add_keys(Sides *s, const JoinGraph *g, uint64_t left, Plan *
     TRY(graph_conds(s->opt, g, left, contract_all(g) & ~left, &conds, err));
     for (uint32_t c = 0; c < conds.n && *ok; c++) {
         Expr *cond = conds.items[c];
+        if (expr_compare(cond) != CMP_EQ) continue; /* contract_range's */
         uint32_t flip = (contract_relations(g, cond->args[0]) & left) == 0;
         Type type = cond->args[0]->type;
         *ok = expr_is_equality(cond) && type_equal(type, cond->args[1]->type) && type.id != TYPE_INTERVAL;
@@ -95,7 +97,32 @@ static tcudb_status set_columns(Opt *opt, Plan *node, Error *err)
     return TCUDB_OK;
 }
 
-/* The contraction of the split; *ok false and s->why if an expression stands in the way. */
+static bool add_product(Product *products, uint32_t *n, const ContractTerm *term)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (products[i].left == term->left && products[i].right == term->right) return true;
+    if (*n == PRODUCT_MAX) return false;
+    products[(*n)++] = (Product){term->left, term->right};
+    return true;
+}
+
+/* Whether the operator has room for the values and the products. */
+static bool products_fit(Sides *s, const Plan *node)
+{
+    Product products[PRODUCT_MAX];
+    uint32_t n = 0;
+    bool fits = true;
+    for (uint32_t side = 0; side < 2; side++)
+        fits &= node->contract.nvalues[side] + node->contract.range.n <= PRODUCT_MAX;
+    for (uint32_t o = 0; o < node->contract.nouts; o++) {
+        const ContractOut *out = &node->contract.outs[o];
+        for (uint32_t t = 0; t < out->nterms; t++) fits = fits && add_product(products, &n, &out->terms[t]);
+        if (out->nullable) fits = fits && add_product(products, &n, &out->nonnull);
+    }
+    if (!fits) s->why = "there are more than 16 different products";
+    return fits;
+}
+
 tcudb_status contract_build(Sides *s, const JoinGraph *g, const Plan *agg, uint64_t left, const ContractCalls *calls,
                             Plan **out, bool *ok, Error *err)
 {
@@ -111,9 +138,11 @@ tcudb_status contract_build(Sides *s, const JoinGraph *g, const Plan *agg, uint6
     TRY_PTR(node->contract.outs);
     *ok = true;
     TRY(add_keys(s, g, left, node, ok, err));
+    if (*ok) TRY(contract_range(s, g, left, &node->contract.range, ok, err));
     if (*ok) TRY(add_groups(s, agg, node, ok, err));
     for (uint32_t i = 0; i < calls->n && *ok; i++)
         TRY(contract_add_call(s, &calls->items[i], node, &node->contract.outs[node->contract.nouts++], ok, err));
+    if (*ok) *ok = products_fit(s, node);
     if (!*ok) return TCUDB_OK;
     TRY(set_columns(opt, node, err));
     *out = node;

@@ -36,6 +36,18 @@ static tcudb_status split_avg(Opt *opt, const AggCall *avg, ContractCalls *calls
     return expr_call(opt->arena, FUNC_OPERATOR, "/", args, 2, 0, quotient, err);
 }
 
+/* Without groups there is a row even where nothing matches: its counts are 0. */
+static tcudb_status zero_count(Opt *opt, AggCall *count, Expr **final, Error *err)
+{
+    Value zero = {.type = TYPE(TYPE_INT8)};
+    Expr *args[2];
+    count->col = opt_new_col(opt, count->col.type, count->col.name);
+    TRY_PTR(args[0] = expr_of_col(opt, &count->col, err));
+    TRY_PTR(args[1] = expr_const(opt->arena, &zero, 0, err));
+    *final = expr_node(opt->arena, EXPR_COALESCE, TYPE(TYPE_INT8), args, 2, 0, err);
+    return *final == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
 tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Error *err)
 {
     calls->items = ARENA_ARRAY(opt->arena, AggCall, agg->agg.naggs * 2 + 1, err);
@@ -50,7 +62,10 @@ tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Err
         const AggCall *call = &agg->agg.aggs[i];
         bool exact = call->nargs == 1 && call->args[0]->type.id >= TYPE_INT2 && call->args[0]->type.id <= TYPE_NUMERIC;
         if (call->kind != AGG_AVG || !exact || call->distinct) {
-            calls->items[calls->n++] = *call;
+            AggCall *item = &calls->items[calls->n++];
+            *item = *call;
+            bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
+            if (agg->agg.ngroups == 0 && count) TRY(zero_count(opt, item, &calls->finals[i].expr, err));
             continue;
         }
         calls->divides = true;

@@ -26,6 +26,18 @@ static tcudb_status add_group(Opt *opt, Plan *agg, Expr *e, Expr **ref, Error *e
     return *ref == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
+/* The compared keys of the half, which the aggregate has to group by as well. */
+static tcudb_status group_compared(Opt *opt, Plan *agg, Plan *node, uint32_t side, Error *err)
+{
+    ContractRange *range = &node->contract.range;
+    for (uint32_t i = 0; i < range->n; i++) {
+        Expr *args[2] = {range->conds[i]->args[0], range->conds[i]->args[1]};
+        TRY(add_group(opt, agg, args[side != range->side], &args[side != range->side], err));
+        TRY(expr_operator(opt, compare_symbol(expr_compare(range->conds[i])), args[0], args[1], &range->conds[i], err));
+    }
+    return TCUDB_OK;
+}
+
 /* Replaces the half's expressions by columns of the aggregate: groups and keys as they are, values summed. */
 static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *half, bool *ok, Error *err)
 {
@@ -34,7 +46,8 @@ static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *ha
     Plan *agg = half->agg = plan_new(opt->arena, PLAN_AGGREGATE, 1, 0, err);
     TRY_PTR(agg);
     agg->inputs[0] = node->inputs[side];
-    TRY_PTR(agg->agg.groups = ARENA_ARRAY(opt->arena, NamedExpr, node->contract.nkeys + last - first + 1, err));
+    TRY_PTR(agg->agg.groups = ARENA_ARRAY(opt->arena, NamedExpr,
+                                          node->contract.nkeys + last - first + node->contract.range.n + 1, err));
     TRY_PTR(agg->agg.aggs = ARENA_ARRAY(opt->arena, AggCall, nvalues + 1, err));
     for (uint32_t g = first; g < last; g++) {
         Expr *ref;
@@ -43,6 +56,7 @@ static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *ha
     }
     for (uint32_t k = 0; k < node->contract.nkeys; k++)
         TRY(add_group(opt, agg, node->contract.keys[side][k], &node->contract.keys[side][k], err));
+    TRY(group_compared(opt, agg, node, side, err));
     for (uint32_t v = 0; v < nvalues && *ok; v++) {
         Expr *value = node->contract.values[side][v];
         *ok = value->type.id == TYPE_INT2 || value->type.id == TYPE_INT4; /* whose sums are int8 */

@@ -2,8 +2,9 @@
  * contract_split.c: which relations of a join become the two sides of a contraction.
  *
  * A split is a set of relations and the rest, both connected by conditions, such that every group column lies in
- * one of them and every condition between them is an equality. All splits are looked at (2^(n-1) of at most
- * CONTRACT_RELATIONS relations); the one whose halves have the fewest rows is taken.
+ * one of them and the conditions between them are equalities and comparisons that can be (contract_range.c); sums
+ * grouped on one side only are left to rule_eager, unless a comparison would make it join all pairs. All splits are
+ * looked at (2^(n-1) of at most CONTRACT_RELATIONS relations); the one whose halves have the fewest rows is taken.
  */
 #include "opt/contract.h"
 
@@ -53,24 +54,6 @@ static bool connected(const JoinGraph *g, uint64_t set)
     return reached == set;
 }
 
-/* Conditions between the halves: equalities of classes, and single ones whose sides are apart. */
-static bool keys_fit(const JoinGraph *g, uint64_t left, uint64_t right, const char **why)
-{
-    uint32_t keys = 0;
-    for (uint32_t i = 0; i < g->nclasses; i++)
-        keys += (g->classes[i].rels & left) != 0 && (g->classes[i].rels & right) != 0;
-    for (uint32_t i = 0; i < g->nconds; i++) {
-        const GraphCond *c = &g->conds[i];
-        if ((c->rels & left) == 0 || (c->rels & right) == 0) continue;
-        bool apart = ((c->left & ~left) == 0 && (c->right & ~right) == 0) ||
-                     ((c->left & ~right) == 0 && (c->right & ~left) == 0);
-        *why = "a condition between the sides is not an equality";
-        if (!c->equality || !apart) return false;
-        keys++;
-    }
-    return keys > 0;
-}
-
 /* Every semi, anti or outer join on top of the region looks at one half. */
 static bool ops_fit(const JoinGraph *g, uint64_t left, const char **why)
 {
@@ -84,8 +67,8 @@ static bool ops_fit(const JoinGraph *g, uint64_t left, const char **why)
     return true;
 }
 
-/* Every group column in one half, and some in each. */
-static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, const char **why)
+/* Every group column in one half, and some in each; one comparison is enough of a reason without groups. */
+static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, bool compares, const char **why)
 {
     uint32_t groups[2] = {0, 0};
     for (uint32_t i = 0; i < agg->agg.ngroups; i++) {
@@ -94,8 +77,8 @@ static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, const
         if ((used & ~left) != 0 && (used & left) != 0) return false;
         groups[(used & ~left) != 0]++;
     }
-    *why = "the groups lie on one side";
-    return groups[0] > 0 && groups[1] > 0;
+    *why = agg->agg.ngroups == 0 ? "" : "the groups lie on one side";
+    return compares || (groups[0] > 0 && groups[1] > 0);
 }
 
 /* The best split by the rows of its halves; 0: none. */
@@ -106,8 +89,9 @@ uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, con
     for (uint64_t left = 1; left < all; left += 2) {
         uint64_t right = all & ~left;
         if (!connected(g, left) || !connected(g, right)) continue;
-        if (!ops_fit(g, left, why)) continue;
-        if (!keys_fit(g, left, right, why) || !groups_fit(g, agg, left, why)) continue;
+        bool compares;
+        if (!ops_fit(g, left, why) || !contract_keys_fit(g, left, &compares, why)) continue;
+        if (!groups_fit(g, agg, left, compares, why)) continue;
         double rows = graph_rows(g, left) + graph_rows(g, right);
         if (rows < best_rows) {
             best_rows = rows;

@@ -56,6 +56,26 @@ static tcudb_status note_refusal(Opt *opt, Plan *agg, const char *why, Error *er
     return agg->note == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
+/* Without groups: one row always. The calls' columns are those of an aggregate over the one row or none. */
+static tcudb_status always_one_row(Opt *opt, Plan *node, Plan **slot, Error *err)
+{
+    uint32_t n = node->contract.nouts;
+    Plan *top = plan_new(opt->arena, PLAN_AGGREGATE, 1, n, err);
+    TRY_PTR(top);
+    TRY_PTR(top->agg.aggs = ARENA_ARRAY(opt->arena, AggCall, n + 1, err));
+    top->inputs[0] = node;
+    top->agg.naggs = n;
+    for (uint32_t i = 0; i < n; i++) {
+        ContractOut *out = &node->contract.outs[i];
+        top->cols[i] = out->col;
+        top->agg.aggs[i] = (AggCall){.col = out->col, .kind = AGG_ANY, .nargs = 1};
+        node->cols[i] = out->col = opt_new_col(opt, out->col.type, out->col.name);
+        TRY_PTR(top->agg.aggs[i].args[0] = expr_of_col(opt, &out->col, err));
+    }
+    *slot = top;
+    return TCUDB_OK;
+}
+
 tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err)
 {
     JoinGraph g = {0};
@@ -80,7 +100,8 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     for (uint32_t side = 0; side < 2; side++) TRY(contract_half(opt, node, side, err));
     *slot = node;
     opt->changed = true;
-    if (calls.divides) return plan_new_project(opt, node, calls.finals, agg->ncols, slot, err);
+    if (agg->agg.ngroups == 0) TRY(always_one_row(opt, node, &node, err));
+    if (calls.divides || agg->agg.ngroups == 0) return plan_new_project(opt, node, calls.finals, agg->ncols, slot, err);
     return plan_restore_cols(opt, slot, agg->cols, agg->ncols, err);
 }
 
@@ -140,8 +161,7 @@ static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
     Plan *plan = *slot;
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
     if (plan->kind == PLAN_AGGREGATE && only_count_distinct(plan)) return contract_count_distinct(opt, plan, err);
-    if (plan->kind == PLAN_AGGREGATE && plan->agg.ngroups > 0)
-        return contract_aggregate(opt, slot, plan, plan->inputs[0], err);
+    if (plan->kind == PLAN_AGGREGATE) return contract_aggregate(opt, slot, plan, plan->inputs[0], err);
     if (plan->kind == PLAN_DISTINCT) return contract_distinct(opt, slot, err);
     return TCUDB_OK;
 }

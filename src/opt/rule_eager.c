@@ -147,6 +147,7 @@ static tcudb_status build(Eager *e, Expr *const *finals, Plan **out, Error *err)
     TRY(plan_new_join(opt, JOIN_INNER, sides[0], sides[1], e->join->join.conds, e->join->join.nconds, &join, err));
     TRY(new_agg(opt, join, &top, err));
     TRY(set_agg(opt, top, agg->agg.groups, agg->agg.ngroups, e->tops, e->ntops, err));
+    top->note = agg->note;
     NamedExpr *exprs = ARENA_ARRAY(opt->arena, NamedExpr, agg->ncols, err);
     TRY_PTR(exprs);
     for (uint32_t i = 0; i < agg->ncols; i++) {

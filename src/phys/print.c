@@ -99,6 +99,7 @@ static tcudb_status contract_details(const Printer *p, const Plan *plan, DetailF
         Expr *pair[2] = {plan->contract.keys[0][k], plan->contract.keys[1][k]};
         TRY(fn(p, "Summed Key", pair, 2, " = ", err));
     }
+    TRY(fn(p, "Compared Key", plan->contract.range.conds, plan->contract.range.n, " AND ", err));
     TRY(fn(p, "Left Values", plan->contract.values[0], plan->contract.nvalues[0], ", ", err));
     return fn(p, "Right Values", plan->contract.values[1], plan->contract.nvalues[1], ", ", err);
 }

@@ -114,7 +114,7 @@ static tcudb_status each_contract(Plan *plan, PlanExprFn fn, void *ctx, Error *e
         TRY(each_slot(plan->contract.keys[side], plan->contract.nkeys, fn, ctx, err));
         TRY(each_slot(plan->contract.values[side], plan->contract.nvalues[side], fn, ctx, err));
     }
-    return TCUDB_OK;
+    return each_slot(plan->contract.range.conds, plan->contract.range.n, fn, ctx, err);
 }
 
 tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)

@@ -96,6 +96,15 @@ typedef struct ContractOut {
     ContractTerm nonnull; /* counts the rows that are not NULL */
 } ContractOut;
 
+/* Comparisons that matching rows of a contraction fulfil besides equal keys: each is point <compare> bound with the
+ * same point, over input `side`, and a bound over the other one; integers, dates, times, floating point. */
+enum { CONTRACT_BOUNDS = 4 };
+typedef struct ContractRange {
+    Expr *conds[CONTRACT_BOUNDS];
+    uint32_t n; /* 0: none */
+    uint32_t side;
+} ContractRange;
+
 typedef enum JoinKind {
     JOIN_INNER,
     JOIN_LEFT,
@@ -240,6 +249,7 @@ struct Plan {
             uint32_t nleft, ngroups;
             Expr **keys[2]; /* pairwise equal, of one type; rows with a NULL key match nothing */
             uint32_t nkeys;
+            ContractRange range;
             Expr **values[2]; /* integers and decimals up to 18 digits, proven not NULL */
             uint32_t nvalues[2];
             ContractOut *outs;

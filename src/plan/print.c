@@ -141,6 +141,10 @@ static tcudb_status print_contract(Printer *p, const Plan *plan)
         TRY(buf_text(p->buf, " = ", p->err));
         TRY(print_expr(p, plan->contract.keys[1][i]));
     }
+    for (uint32_t i = 0; i < plan->contract.range.n; i++) {
+        TRY(next_item(p, " and "));
+        TRY(print_expr(p, plan->contract.range.conds[i]));
+    }
     TRY(begin_list(p, ": "));
     for (uint32_t i = 0; i < plan->contract.nouts; i++) {
         const ContractOut *out = &plan->contract.outs[i];

@@ -247,6 +247,12 @@ static tcudb_status check_contract_side(Verifier *v, uint32_t side)
         if (!is_scaled_integer(e->type) || type_phys(e->type) == PHYS_I128)
             return fault(v, "value %u is not an integer", i);
     }
+    for (uint32_t i = 0; i < plan->contract.range.n; i++) {
+        const Expr *cond = plan->contract.range.conds[i];
+        if (cond->kind != EXPR_FUNC || cond->nargs != 2 || cond->func->compare == CMP_NONE)
+            return fault(v, "condition %u is no comparison", i);
+        TRY(check_expr(v, cond->args[side != plan->contract.range.side]));
+    }
     v->scope = both;
     return TCUDB_OK;
 }
@@ -264,7 +270,7 @@ static const PlanCol *contract_col(const Plan *plan, ColId id)
 static tcudb_status check_contract(Verifier *v)
 {
     const Plan *plan = v->node;
-    if (plan->contract.nkeys == 0) return fault(v, "no keys");
+    if (plan->contract.range.n > CONTRACT_BOUNDS) return fault(v, "too many comparisons");
     for (uint32_t i = 0; i < plan->ncols; i++) TRY(check_col(v, &plan->cols[i], contract_col(plan, plan->cols[i].id)));
     for (uint32_t side = 0; side < 2; side++) TRY(check_contract_side(v, side));
     for (uint32_t i = 0; i < plan->contract.nkeys; i++)

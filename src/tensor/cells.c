@@ -51,7 +51,7 @@ static void place_run(Cells *cells, const SideRun *run, bool by_key, uint64_t *c
     for (uint64_t i = 0; i < run->n; i++) {
         uint64_t at = cursor[row_of[i]]++;
         cells->ids[at] = column_of[i];
-        cells->counts[at] = 1;
+        cells->counts[at] = run->count == NULL ? 1 : run->count[i];
         for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = run->values[v][i];
     }
 }
@@ -144,6 +144,7 @@ static void close_up(Build *b)
     }
     cells->starts[cells->rows] = cells->n = at;
     cells->unique = at == cells->capacity;
+    for (uint32_t r = 0; r < b->side->nruns; r++) cells->unique &= b->side->runs[r].count == NULL;
 }
 
 static tcudb_status alloc_cells(Cells *cells, Error *err)

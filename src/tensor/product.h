@@ -26,6 +26,7 @@ typedef struct SideRun {
     const uint32_t *group;
     const uint32_t *key;
     const int64_t *values[PRODUCT_MAX];
+    const uint32_t *count; /* how many rows of the bag each stands for, the values being their sums; NULL: 1 */
 } SideRun;
 
 typedef struct Side {

@@ -295,7 +295,7 @@ class Gen:
         return self.pick([c, c, c, f"(1 - {c})", f"({c} + 2)", f"CASE WHEN {c} > 2 THEN {c} ELSE 0 END", f"COALESCE({c}, 1)"])
 
     def join_aggregate(self):
-        """Sums, counts and extremes over equi-joins: what may be aggregated before the join or become a product."""
+        """Sums, counts and extremes over joins, most of them equi-joins: what may be aggregated before the join or become a product."""
         n = self.pick([2, 2, 2, 3])
         rels, froms, wheres = [], [], []
         for _ in range(n):
@@ -307,7 +307,8 @@ class Gen:
                 kind = self.pick(["int", "int", "int", "text", "date", "num"])
                 a, b = self.col_of(rels[self.r.randrange(i)], kind), self.col_of(rels[i], kind)
                 if a and b:
-                    wheres.append(f"{a} = {b}")
+                    op = "=" if self.chance(0.8) else self.pick(["<", "<=", ">", ">=", "<>"])
+                    wheres.append(f"{a} {op} {b}")
         if self.chance(0.3):
             wheres.append(self.cond(self.pick(rels), 1))
         scope = [c for rel in rels for c in rel]

@@ -25,7 +25,7 @@ static uint64_t next_random(void)
 }
 
 typedef struct Bag {
-    uint32_t group[ROWS_MAX], key[ROWS_MAX];
+    uint32_t group[ROWS_MAX], key[ROWS_MAX], count[ROWS_MAX];
     int64_t values[2][ROWS_MAX];
     SideRun runs[3];
 } Bag;
@@ -47,8 +47,11 @@ static Side cut(Bag *bag, uint32_t groups, uint64_t n)
     uint64_t from = 0;
     for (uint32_t r = 0; r < 3; r++) {
         uint64_t to = r == 2 ? n : (r + 1) * n / 4;
-        bag->runs[r] =
-            (SideRun){to - from, bag->group + from, bag->key + from, {bag->values[0] + from, bag->values[1] + from}};
+        bag->runs[r] = (SideRun){.n = to - from,
+                                 .group = bag->group + from,
+                                 .key = bag->key + from,
+                                 .values = {bag->values[0] + from, bag->values[1] + from}};
+        for (uint64_t i = from; i < to; i++) bag->count[i] = 1;
         from = to;
     }
     return (Side){.groups = groups, .n = n, .nruns = 3, .runs = bag->runs, .nvalues = 2};
@@ -66,9 +69,18 @@ static Side fill(Bag *bag, uint32_t groups, uint32_t keys, uint64_t n, int64_t s
     return cut(bag, groups, n);
 }
 
+/* Lets the rows of the middle run stand for several. */
+static void weigh(Bag *bag, uint32_t most)
+{
+    SideRun *run = &bag->runs[1];
+    uint64_t from = (uint64_t)(run->group - bag->group);
+    for (uint64_t i = from; i < from + run->n; i++) bag->count[i] = 1 + (uint32_t)(next_random() % most);
+    run->count = bag->count + from;
+}
+
 static int64_t value_of(const Bag *bag, uint32_t column, uint64_t row)
 {
-    return column == ONES ? 1 : bag->values[column][row];
+    return column == ONES ? bag->count[row] : bag->values[column][row];
 }
 
 static void join_plainly(const ProductSpec *spec)
@@ -78,7 +90,7 @@ static void join_plainly(const ProductSpec *spec)
         for (uint64_t j = 0; j < spec->right.n; j++) {
             if (left.key[i] != right.key[j]) continue;
             uint32_t g = left.group[i], h = right.group[j];
-            expected.counts[g][h]++;
+            expected.counts[g][h] += (uint64_t)left.count[i] * right.count[j];
             for (uint32_t p = 0; p < spec->nproducts; p++)
                 expected.sums[p][g][h] +=
                     (int128)value_of(&left, spec->products[p].left, i) * value_of(&right, spec->products[p].right, j);
@@ -176,6 +188,23 @@ static void every_form_equals_the_join(void **state)
     }
 }
 
+static void rows_may_stand_for_several(void **state)
+{
+    (void)state;
+    const uint32_t most[] = {1, 7, 100000};
+    for (size_t c = 0; c < sizeof most / sizeof most[0]; c++) {
+        ProductSpec spec = {.keys = 30,
+                            .left = fill(&left, 20, 30, 600, 100, false),
+                            .right = fill(&right, 60, 30, 700, 100, false),
+                            .nproducts = 2,
+                            .products = {{0, ONES}, {ONES, ONES}}};
+        weigh(&left, most[c]);
+        check_all_forms(&spec);
+        weigh(&right, most[c]);
+        check_all_forms(&spec);
+    }
+}
+
 static void full_matrices_need_no_count(void **state)
 {
     (void)state;
@@ -217,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_equals_the_join),
+        cmocka_unit_test(rows_may_stand_for_several),
         cmocka_unit_test(full_matrices_need_no_count),
         cmocka_unit_test(empty_sides_give_no_rows),
         cmocka_unit_test(a_small_memory_limit_moves_keys_to_the_sparse_part),

@@ -4,43 +4,23 @@
  * Where the exact bounds of all group and key columns allow (direct.c), rows are coded as they arrive, each worker
  * into runs of its own: 8 bytes of codes and 8 a value. Otherwise the columns are kept and coded afterwards by
  * interning (codes.c). Rows with a NULL key are dropped. Values must add up to less than 2^62, so that no
- * pre-aggregated cell can overflow.
+ * pre-aggregated cell can overflow. The compared keys of a side come after its values, as integers of their order
+ * (ranges.c).
  */
 #include "exec/tcu/contract_int.h"
 
 #include <assert.h>
 #include <math.h>
 
-enum {
-    RUN_FIRST = 4096,
-    RUN_BYTES = (4 << 20) - 4096,
-    /* a little less than two huge pages */ SLICE_ROWS = 1 << 16,
-    DIRECT_LIMIT = 1 << 26
-};
-
-typedef struct Run Run;
-struct Run {
-    Run *next;
-    uint64_t n, cap;
-    uint32_t *group, *key;
-    int64_t *values[PRODUCT_MAX];
-};
-
-/* The runs of one worker, oldest first. */
-struct RunList {
-    Run *first, *last;
-    double weight;
-    char pad[40]; /* a cache line each */
-};
+enum { SLICE_ROWS = 1 << 16, DIRECT_LIMIT = 1 << 26 };
 
 /* ---- evaluation --------------------------------------------------------------------------------- */
 
 static tcudb_status evaluate(Input *in, Worker *w, const Batch *batch, Vector **out, Error *err)
 {
-    uint32_t n = in->ngroups + in->nkeys + in->nvalues;
-    *out = ARENA_ARRAY(worker_arena(w), Vector, n + 1, err);
+    *out = ARENA_ARRAY(worker_arena(w), Vector, in->ncols + 1, err);
     TRY_PTR(*out);
-    for (uint32_t i = 0; i < n; i++) TRY(ev_run(&in->exprs[i], w, batch, &(*out)[i], err));
+    for (uint32_t i = 0; i < in->ncols; i++) TRY(ev_run(&in->exprs[i], w, batch, &(*out)[i], err));
     return TCUDB_OK;
 }
 
@@ -52,15 +32,18 @@ static tcudb_status prepare(Exec *x, const Plan *plan, uint32_t s, Input *in, Er
     in->ngroups = s == 0 ? plan->contract.nleft : plan->contract.ngroups - plan->contract.nleft;
     in->nkeys = plan->contract.nkeys;
     in->nvalues = plan->contract.nvalues[s];
-    if (in->nvalues > PRODUCT_MAX)
+    in->ncompared = s == plan->contract.range.side ? plan->contract.range.n > 0 : plan->contract.range.n;
+    if (in->nvalues + in->ncompared > PRODUCT_MAX)
         return error_unsupported(err, 0, "a contraction of more than %d values", PRODUCT_MAX);
-    uint32_t n = in->ngroups + in->nkeys + in->nvalues;
+    uint32_t n = in->ncols = in->ngroups + in->nkeys + in->nvalues + in->ncompared;
     TRY_PTR(in->exprs = ARENA_ARRAY(&x->arena, Ev, n + 1, err));
     TRY_PTR(in->list = ARENA_ARRAY(&x->arena, Expr *, n + 1, err));
     TRY_PTR(in->cols = ARENA_ARRAY(&x->arena, PlanCol, n + 1, err));
     for (uint32_t i = 0; i < in->ngroups; i++) in->list[i] = plan->contract.groups[first + i].expr;
     for (uint32_t i = 0; i < in->nkeys; i++) in->list[in->ngroups + i] = plan->contract.keys[s][i];
     for (uint32_t i = 0; i < in->nvalues; i++) in->list[in->ngroups + in->nkeys + i] = plan->contract.values[s][i];
+    for (uint32_t i = 0; i < in->ncompared; i++)
+        in->list[n - in->ncompared + i] = plan->contract.range.conds[i]->args[s != plan->contract.range.side];
     TRY(layout_of(x, plan->inputs[s], &layout, err));
     for (uint32_t i = 0; i < n; i++) {
         Expr *e = in->list[i];
@@ -81,24 +64,6 @@ static tcudb_status check_weight(double weight, Error *err)
 
 /* ---- direct --------------------------------------------------------------------------------------- */
 
-static tcudb_status new_run(Input *in, RunList *list, Error *err)
-{
-    size_t head = (sizeof(Run) + 63) & ~(size_t)63, row = 2 * sizeof(uint32_t) + in->nvalues * sizeof(int64_t);
-    uint64_t most = (RUN_BYTES - head) / row / 64 * 64, cap = list->last == NULL ? RUN_FIRST : list->last->cap * 8;
-    if (cap > most) cap = most;
-    char *memory = exec_alloc(in->x, head + cap * row, err);
-    TRY_PTR(memory);
-    Run *run = (Run *)memory;
-    *run = (Run){.cap = cap};
-    run->group = (uint32_t *)(memory + head);
-    run->key = run->group + cap;
-    for (uint32_t v = 0; v < in->nvalues; v++) run->values[v] = (int64_t *)(run->key + cap) + v * cap;
-    if (list->last != NULL) list->last->next = run;
-    if (list->first == NULL) list->first = run;
-    list->last = run;
-    return TCUDB_OK;
-}
-
 #define WIDEN_LOOP(T)                                                                                                  \
     for (uint32_t i = 0; i < n; i++) out[i] = ((const T *)v->data)[rows[i] * step]
 
@@ -115,6 +80,40 @@ static double widen_values(const Vector *v, const uint16_t *rows, uint32_t n, in
     return weight;
 }
 
+/* Integers ordered as the doubles are: NaN above all, -0 as 0. */
+static int64_t order_of_double(double d)
+{
+    if (d != d) return INT64_MAX;
+    if (d == 0) return 0;
+    int64_t bits;
+    memcpy(&bits, &d, sizeof bits);
+    return bits < 0 ? INT64_MIN - bits : bits;
+}
+
+#define ORDER_LOOP(T, order)                                                                                           \
+    for (uint32_t i = 0; i < n; i++) out[i] = order(((const T *)v->data)[rows[i] * step])
+
+static void order_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
+{
+    uint32_t step = v->form == VEC_CONST ? 0 : 1;
+    switch (v->phys) {
+    case PHYS_BOOL: ORDER_LOOP(uint8_t, ); break;
+    case PHYS_F32: ORDER_LOOP(float, order_of_double); break;
+    case PHYS_F64: ORDER_LOOP(double, order_of_double); break;
+    default: widen_values(v, rows, n, out); break;
+    }
+}
+
+/* A row whose compared key is NULL matches nothing, as if its key were. */
+static void drop_nulls(const Input *in, const Vector *compared, const Batch *batch, uint32_t *key)
+{
+    for (uint32_t c = 0; c < in->ncompared; c++) {
+        if (compared[c].valid == NULL) continue;
+        for (uint32_t i = 0; i < batch->n; i++)
+            if (vec_is_null(&compared[c], batch_row(batch, i))) key[i] = DIRECT_NONE;
+    }
+}
+
 static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     Input *in = (Input *)stage;
@@ -122,11 +121,13 @@ static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Err
     Vector *cols;
     uint32_t group[BATCH_ROWS], key[BATCH_ROWS], n = 0;
     uint16_t rows[BATCH_ROWS];
+    Run *run;
     TRY(evaluate(in, w, batch, &cols, err));
+    const Vector *values = cols + in->ngroups + in->nkeys, *compared = values + in->nvalues;
     TRY(direct_encode(&in->keys, w, cols + in->ngroups, batch, key, err));
     TRY(direct_encode(&in->groups, w, cols, batch, group, err));
-    if (list->last == NULL || list->last->cap - list->last->n < batch->n) TRY(new_run(in, list, err));
-    Run *run = list->last;
+    drop_nulls(in, compared, batch, key);
+    TRY(runs_room(in->x, list, in->nvalues + in->ncompared, batch->n, &run, err));
     for (uint32_t i = 0; i < batch->n; i++) {
         run->group[run->n + n] = group[i];
         run->key[run->n + n] = key[i];
@@ -134,10 +135,11 @@ static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Err
         n += key[i] != DIRECT_NONE;
     }
     for (uint32_t v = 0; v < in->nvalues; v++) {
-        const Vector *values = &cols[in->ngroups + in->nkeys + v];
-        assert(values->valid == NULL || n == 0 || !vec_is_null(values, rows[0]));
-        list->weight += widen_values(values, rows, n, run->values[v] + run->n);
+        assert(values[v].valid == NULL || n == 0 || !vec_is_null(&values[v], rows[0]));
+        list->weight += widen_values(&values[v], rows, n, run->values[v] + run->n);
     }
+    for (uint32_t c = 0; c < in->ncompared; c++)
+        order_values(&compared[c], rows, n, run->values[in->nvalues + c] + run->n);
     run->n += n;
     return TCUDB_OK;
 }
@@ -156,25 +158,6 @@ static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool
         TRY(direct_groups(x, inputs[s].list, inputs[s].ngroups, limit, &inputs[s].groups, ok, err));
     }
     return TCUDB_OK;
-}
-
-static tcudb_status gather_runs(Input *in, Error *err)
-{
-    double weight = 0;
-    for (uint32_t w = 0; w < in->x->nworkers; w++)
-        for (const Run *run = in->lists[w].first; run != NULL; run = run->next) in->nruns++;
-    TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
-    in->nruns = 0;
-    for (uint32_t w = 0; w < in->x->nworkers; w++) {
-        weight += in->lists[w].weight;
-        for (const Run *run = in->lists[w].first; run != NULL; run = run->next) {
-            SideRun *out = &in->runs[in->nruns++];
-            *out = (SideRun){.n = run->n, .group = run->group, .key = run->key};
-            for (uint32_t v = 0; v < in->nvalues; v++) out->values[v] = run->values[v];
-            in->n += run->n;
-        }
-    }
-    return check_weight(weight, err);
 }
 
 /* Leaves out the codes that no row has, if that makes the matrix much smaller. */
@@ -213,7 +196,10 @@ static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_
         TRY_PTR(in->lists = ARENA_ARRAY(&x->arena, RunList, x->nworkers, err));
         in->stage = (Stage){.push = push_direct};
         TRY(exec_produce(x, node->inputs[s], &in->stage, err));
-        TRY(gather_runs(in, err));
+        TRY(runs_gather(in, in->lists, x->nworkers, in->nvalues + in->ncompared, err));
+        double weight = 0;
+        for (uint32_t w = 0; w < x->nworkers; w++) weight += in->lists[w].weight;
+        TRY(check_weight(weight, err));
         TRY(compact_groups(in, err));
     }
     *keys = (uint32_t)inputs[0].keys.domain;
@@ -226,7 +212,7 @@ static tcudb_status push_kept(Stage *stage, Worker *w, const Batch *batch, Error
 {
     Input *in = (Input *)stage;
     Batch out = *batch;
-    out.ncols = in->ngroups + in->nkeys + in->nvalues;
+    out.ncols = in->ncols;
     TRY(evaluate(in, w, batch, &out.cols, err));
     return stage_push(stage->down, w, &out, err);
 }
@@ -234,8 +220,8 @@ static tcudb_status push_kept(Stage *stage, Worker *w, const Batch *batch, Error
 static tcudb_status keep(PhysNode *node, Input *in, uint32_t s, Error *err)
 {
     Collector *collector = NULL;
-    uint32_t *cols, n = in->ngroups + in->nkeys + in->nvalues;
-    TRY(collector_new(in->x, in->cols, n, &collector, err));
+    uint32_t *cols;
+    TRY(collector_new(in->x, in->cols, in->ncols, &collector, err));
     stage_init(&in->stage, collector_stage(collector));
     in->stage.push = push_kept;
     TRY(exec_produce(in->x, node->inputs[s], &in->stage, err));
@@ -255,6 +241,36 @@ static int64_t integer_at(const RowsCol *col, uint64_t row)
     case PHYS_I32: return ((const int32_t *)col->data)[row];
     default: return ((const int64_t *)col->data)[row];
     }
+}
+
+static int64_t order_at(const RowsCol *col, uint64_t row)
+{
+    switch (col->phys) {
+    case PHYS_BOOL: return ((const uint8_t *)col->data)[row];
+    case PHYS_F32: return order_of_double(((const float *)col->data)[row]);
+    case PHYS_F64: return order_of_double(((const double *)col->data)[row]);
+    default: return integer_at(col, row);
+    }
+}
+
+/* A row whose compared key is NULL matches nothing. */
+static void drop_null_rows(const Input *in, uint32_t *keys)
+{
+    for (uint32_t c = 0; c < in->ncompared; c++) {
+        const RowsCol *col = &in->rows->cols[in->ncols - in->ncompared + c];
+        for (uint64_t row = 0; col->valid != NULL && row < in->rows->n; row++)
+            if (!bit_get(col->valid, row)) keys[row] = CODE_NONE;
+    }
+}
+
+static tcudb_status keep_compared(Input *in, uint32_t c, const uint32_t *keys, int64_t **out, Error *err)
+{
+    const RowsCol *col = &in->rows->cols[in->ncols - in->ncompared + c];
+    uint64_t at = 0;
+    TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
+    for (uint64_t row = 0; row < in->rows->n; row++)
+        if (keys[row] != CODE_NONE) (*out)[at++] = order_at(col, row);
+    return TCUDB_OK;
 }
 
 static tcudb_status keep_value(Input *in, uint32_t v, const uint32_t *keys, int64_t **out, Error *err)
@@ -278,8 +294,10 @@ static tcudb_status slice(Input *in, uint32_t *keys, Error *err)
     int64_t *values[PRODUCT_MAX] = {NULL};
     uint32_t *group = in->coded.codes;
     uint64_t at = 0;
+    drop_null_rows(in, keys);
     for (uint64_t row = 0; row < in->rows->n; row++) in->n += keys[row] != CODE_NONE;
     for (uint32_t v = 0; v < in->nvalues; v++) TRY(keep_value(in, v, keys, &values[v], err));
+    for (uint32_t c = 0; c < in->ncompared; c++) TRY(keep_compared(in, c, keys, &values[in->nvalues + c], err));
     for (uint64_t row = 0; row < in->rows->n; row++) {
         if (keys[row] == CODE_NONE) continue;
         group[at] = group[row];
@@ -290,7 +308,7 @@ static tcudb_status slice(Input *in, uint32_t *keys, Error *err)
     for (uint32_t r = 0; r < in->nruns; r++) {
         uint64_t from = (uint64_t)r * SLICE_ROWS, n = in->n - from < SLICE_ROWS ? in->n - from : SLICE_ROWS;
         in->runs[r] = (SideRun){.n = n, .group = group + from, .key = keys + from};
-        for (uint32_t v = 0; v < in->nvalues; v++) in->runs[r].values[v] = values[v] + from;
+        for (uint32_t v = 0; v < in->nvalues + in->ncompared; v++) in->runs[r].values[v] = values[v] + from;
     }
     return TCUDB_OK;
 }

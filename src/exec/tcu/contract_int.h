@@ -9,7 +9,22 @@
 #include "exec/tcu/direct.h"
 #include "tensor/product.h"
 
-typedef struct RunList RunList;
+enum { RUN_ROWS_MAX = 4096 }; /* rows that may be asked room for at once */
+
+typedef struct Run Run;
+struct Run {
+    Run *next;
+    uint64_t n, cap;
+    uint32_t *group, *key;
+    int64_t *values[PRODUCT_MAX];
+};
+
+/* The runs of one thread, oldest first. */
+typedef struct RunList {
+    Run *first, *last;
+    double weight; /* of its values: sum of the absolute values */
+    char pad[40];  /* a cache line each */
+} RunList;
 
 /* One side: groups, keys and values evaluated over its input, and then codes and integers in runs. */
 typedef struct Input {
@@ -19,7 +34,9 @@ typedef struct Input {
     Expr **list;
     PlanCol *cols;
     uint32_t ngroups, nkeys, nvalues;
-    bool direct; /* coded while the rows arrive; else kept as Rows and coded afterwards */
+    uint32_t ncompared; /* keys of comparisons; in the runs they follow the values, as integers of their order */
+    uint32_t ncols;     /* of all kinds */
+    bool direct;        /* coded while the rows arrive; else kept as Rows and coded afterwards */
     DirectTuple groups, keys;
     RunList *lists; /* direct: one a worker */
     Rows *rows;     /* not direct */
@@ -30,6 +47,15 @@ typedef struct Input {
     uint32_t nruns;
     SideRun *runs;
 } Input;
+
+/* runs.c: a run with room for this many more rows (at most RUN_ROWS_MAX). */
+tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, Run **out, Error *err) MUST_CHECK;
+/* Makes the lists' runs those of the input. */
+tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err) MUST_CHECK;
+
+/* ranges.c: turns the comparisons of coded inputs into equal keys, new ones for both. *how: for EXPLAIN. */
+tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], uint32_t *keys, const char **how,
+                          Error *err) MUST_CHECK;
 
 /* Evaluates and codes both inputs of the node. *keys: key codes are below it. */
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err) MUST_CHECK;

@@ -4,6 +4,7 @@
  *     out[g][h] = sum over matching rows of sum over terms of factor x left value x right value
  *
  * 1. Each input is run; its groups and keys become dense codes, its values integers (contract_input.c).
+ *    Comparisons between the sides become equal keys of another kind (ranges.c).
  * 2. product_open pre-aggregates, proves the width of the sums from the data itself and decides, key by key,
  *    between sparse rows and the matrix instructions; the late decision costs nothing, since the histograms
  *    are needed anyway.
@@ -25,6 +26,7 @@ typedef struct ContractRun {
     ProductReport report;
     ProductRun *run;
     Output *output;
+    const char *how;        /* the comparisons were made keys */
     uint32_t *term_product; /* outs' terms in order, then its nonnull: index of the product, ONES: the counts */
 } ContractRun;
 
@@ -86,9 +88,10 @@ static void describe(ContractRun *c)
 {
     const ProductReport *r = &c->report;
     snprintf(c->node->note, sizeof c->node->note,
-             "%s %ux%ux%u, %llu pairs, limbs %ux%u, sums of %u bits in %d, %u dense keys", product_form_name(r->form),
-             c->spec.left.groups, c->spec.keys, c->spec.right.groups, (unsigned long long)r->products, r->limbs_left,
-             r->limbs_right, r->sum_bits, r->wide ? 128 : 64, r->heavy_keys);
+             "%s %ux%ux%u, %llu pairs, limbs %ux%u, sums of %u bits in %d, %u dense keys%s%s",
+             product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
+             (unsigned long long)r->products, r->limbs_left, r->limbs_right, r->sum_bits, r->wide ? 128 : 64,
+             r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
@@ -116,6 +119,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down};
     TRY(list_products(c, err));
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
+    TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, &c->spec.keys, &c->how, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
     if (c->spec.left.n > 0 && c->spec.right.n > 0) {

@@ -1,0 +1,375 @@
+/*
+ * ranges.c: comparisons between the sides of a contraction become equal keys; their join is never made.
+ *
+ *     point < bound, point >= bound, ...: every row of the one side is a point, every row of the other stands for one
+ *     interval of points [from, to) within its key, or for two (<>).
+ *
+ * The points are numbered in their order (points.c), and then one of three rewritings makes it an equality product:
+ *
+ *   sums of intervals   One cell a point and group of the intervals' side: the sum of all intervals over the point,
+ *                       by differences (+v at from, -v at to) and one running sum. Key: the point.
+ *   sums of points      Running sums of the points by group; one cell a distinct interval and group:
+ *                       sum[to] - sum[from]. Key: the interval.
+ *   tree                A binary tree over the points. An interval is the union of at most 2 log2 n of its nodes, and a
+ *                       point lies in exactly one of them; so both sides are repeated once a node: intervals for those
+ *                       they are made of, points for those above them. Key: the node. Rows of one group that meet in a
+ *                       node are added by the product, and nodes with many groups on both sides are its dense keys.
+ *
+ * Sums need groups x points cells, so they are for sides with few groups, none above all: O(n log n) in all. The tree
+ * costs at most log2 n rows a row whatever the groups are. The one with the fewest rows is taken.
+ * Exact: a sum of intervals is a sum of rows of the bag, so 64 bits hold it as they hold the whole bag
+ * (contract_input.c); counts are carried beside the sums, and a cell exists where its count is not 0.
+ */
+#include "exec/tcu/contract_int.h"
+#include "exec/tcu/points.h"
+
+#include <assert.h>
+
+enum { NODES_MAX = 128 };
+
+typedef struct Span {
+    uint32_t from, to;
+} Span;
+
+typedef struct Ranges {
+    Exec *x;
+    Input *points, *intervals;
+    FuncCompare compare[CONTRACT_BOUNDS]; /* point <compare> bound */
+    uint32_t n;
+    Points p;
+    RunList *lists;  /* one a source run */
+    uint64_t *nodes; /* tree: bit: some interval is made of this node */
+} Ranges;
+
+/* The points that row i of the run stands for: up to two spans, some perhaps empty. */
+static uint32_t row_spans(const Ranges *r, const SideRun *run, uint64_t i, Span spans[2])
+{
+    uint32_t key = run->key[i], from = r->p.starts[key], to = r->p.starts[key + 1], hole = to, hole_end = to;
+    bool holed = false;
+    for (uint32_t b = 0; b < r->n; b++) {
+        int64_t bound = run->values[r->intervals->nvalues + b][i];
+        uint32_t before = points_before(&r->p, key, bound), until = points_until(&r->p, key, bound);
+        switch (r->compare[b]) {
+        case CMP_LT: to = before < to ? before : to; break;
+        case CMP_LE: to = until < to ? until : to; break;
+        case CMP_GT: from = until > from ? until : from; break;
+        case CMP_GE: from = before > from ? before : from; break;
+        default:
+            hole = before;
+            hole_end = until;
+            holed = true;
+            break;
+        }
+    }
+    spans[0] = (Span){from, holed && hole < to ? hole : to};
+    spans[1] = (Span){hole_end > from ? hole_end : from, to};
+    return holed ? 2 : 1;
+}
+
+static uint32_t point_of(const Ranges *r, const SideRun *run, uint64_t i)
+{
+    return points_before(&r->p, run->key[i], run->values[r->points->nvalues][i]);
+}
+
+/* ---- cells of a side, group by group ------------------------------------------------------------ */
+
+/* A table of groups x width: counts and values, and then the rows made of its cells that exist. */
+typedef struct Grid {
+    uint32_t groups, nvalues;
+    uint64_t width;
+    int64_t *counts;
+    int64_t *values[PRODUCT_MAX];
+} Grid;
+
+static tcudb_status grid_new(Exec *x, uint32_t groups, uint64_t width, uint32_t nvalues, Grid *out, Error *err)
+{
+    *out = (Grid){.groups = groups, .nvalues = nvalues, .width = width};
+    size_t cells = (size_t)(groups * width + 1);
+    TRY_PTR(out->counts = exec_alloc_zero(x, sizeof(int64_t) * cells, err));
+    for (uint32_t v = 0; v < nvalues; v++) TRY_PTR(out->values[v] = exec_alloc_zero(x, sizeof(int64_t) * cells, err));
+    return TCUDB_OK;
+}
+
+static void grid_add(Grid *g, uint64_t cell, const SideRun *run, uint64_t i, int64_t sign)
+{
+    g->counts[cell] += sign;
+    for (uint32_t v = 0; v < g->nvalues; v++) g->values[v][cell] += sign * run->values[v][i];
+}
+
+static void running_sums(int64_t *cells, uint64_t n)
+{
+    for (uint64_t i = 1; i < n; i++) cells[i] += cells[i - 1];
+}
+
+static void grid_accumulate(Grid *g)
+{
+    for (uint32_t group = 0; group < g->groups; group++) {
+        running_sums(g->counts + group * g->width, g->width);
+        for (uint32_t v = 0; v < g->nvalues; v++) running_sums(g->values[v] + group * g->width, g->width);
+    }
+}
+
+/* One run of weighted rows; room for n. */
+typedef struct Weighted {
+    uint64_t n;
+    uint32_t *group, *key, *count;
+    int64_t *values[PRODUCT_MAX];
+} Weighted;
+
+static tcudb_status weighted_new(Exec *x, uint64_t room, uint32_t nvalues, Weighted *out, Error *err)
+{
+    *out = (Weighted){.n = 0};
+    TRY_PTR(out->group = exec_alloc(x, sizeof(uint32_t) * (room + 1), err));
+    TRY_PTR(out->key = exec_alloc(x, sizeof(uint32_t) * (room + 1), err));
+    TRY_PTR(out->count = exec_alloc(x, sizeof(uint32_t) * (room + 1), err));
+    for (uint32_t v = 0; v < nvalues; v++) TRY_PTR(out->values[v] = exec_alloc(x, sizeof(int64_t) * (room + 1), err));
+    return TCUDB_OK;
+}
+
+static tcudb_status weighted_done(Input *in, const Weighted *w, Error *err)
+{
+    TRY_PTR(in->runs = ARENA_NEW(&in->x->arena, SideRun, err));
+    in->nruns = 1;
+    in->n = w->n;
+    in->runs[0] = (SideRun){.n = w->n, .group = w->group, .key = w->key, .count = w->count};
+    for (uint32_t v = 0; v < in->nvalues; v++) in->runs[0].values[v] = w->values[v];
+    return TCUDB_OK;
+}
+
+/* ---- sums of intervals ---------------------------------------------------------------------------- */
+
+static tcudb_status sum_intervals(Ranges *r, uint32_t *keys, Error *err)
+{
+    Grid g;
+    Weighted w;
+    Input *in = r->intervals;
+    Span spans[2];
+    TRY(grid_new(r->x, in->ngroup_codes, (uint64_t)r->p.n + 1, in->nvalues, &g, err));
+    for (uint32_t s = 0; s < in->nruns; s++) {
+        for (uint64_t i = 0; i < in->runs[s].n; i++) {
+            uint64_t row = in->runs[s].group[i] * g.width;
+            for (uint32_t k = row_spans(r, &in->runs[s], i, spans); k-- > 0;) {
+                if (spans[k].from >= spans[k].to) continue;
+                grid_add(&g, row + spans[k].from, &in->runs[s], i, 1);
+                grid_add(&g, row + spans[k].to, &in->runs[s], i, -1);
+            }
+        }
+    }
+    grid_accumulate(&g);
+    TRY(weighted_new(r->x, g.groups * g.width, in->nvalues, &w, err));
+    for (uint64_t cell = 0; cell < g.groups * g.width; cell++) {
+        if (g.counts[cell] == 0) continue;
+        w.group[w.n] = (uint32_t)(cell / g.width);
+        w.key[w.n] = (uint32_t)(cell % g.width);
+        w.count[w.n] = (uint32_t)g.counts[cell];
+        for (uint32_t v = 0; v < in->nvalues; v++) w.values[v][w.n] = g.values[v][cell];
+        w.n++;
+    }
+    TRY(weighted_done(in, &w, err));
+    Input *points = r->points;
+    for (uint32_t s = 0; s < points->nruns; s++) {
+        uint32_t *key = (uint32_t *)points->runs[s].key; /* the run is ours */
+        for (uint64_t i = 0; i < points->runs[s].n; i++) key[i] = point_of(r, &points->runs[s], i);
+    }
+    *keys = r->p.n + 1;
+    return TCUDB_OK;
+}
+
+/* ---- sums of points --------------------------------------------------------------------------------- */
+
+/* Distinct spans, numbered. */
+typedef struct SpanTable {
+    uint32_t *slots; /* number + 1; 0: free */
+    uint64_t cap;    /* a power of two */
+    Span *spans;
+    uint32_t n;
+} SpanTable;
+
+static uint32_t span_number(SpanTable *t, Span span)
+{
+    uint64_t word = (uint64_t)span.from << 32 | span.to, at = word * UINT64_C(0x9e3779b97f4a7c15);
+    for (at = (at ^ at >> 32) & (t->cap - 1); t->slots[at] != 0; at = (at + 1) & (t->cap - 1)) {
+        Span other = t->spans[t->slots[at] - 1];
+        if (other.from == span.from && other.to == span.to) return t->slots[at] - 1;
+    }
+    t->spans[t->n] = span;
+    t->slots[at] = ++t->n;
+    return t->n - 1;
+}
+
+/* Appends one row with another key. */
+static tcudb_status add_row(Ranges *r, RunList *list, const Input *in, const SideRun *run, uint64_t i, uint32_t key,
+                            Error *err)
+{
+    Run *out;
+    TRY(runs_room(r->x, list, in->nvalues, 1, &out, err));
+    out->group[out->n] = run->group[i];
+    out->key[out->n] = key;
+    for (uint32_t v = 0; v < in->nvalues; v++) out->values[v][out->n] = run->values[v][i];
+    out->n++;
+    return TCUDB_OK;
+}
+
+static tcudb_status number_intervals(Ranges *r, SpanTable *t, Error *err)
+{
+    Input *in = r->intervals;
+    RunList list = {0};
+    Span spans[2];
+    t->cap = 1024;
+    while (t->cap < in->n * 4) t->cap *= 2;
+    TRY_PTR(t->slots = exec_alloc_zero(r->x, sizeof *t->slots * t->cap, err));
+    TRY_PTR(t->spans = exec_alloc(r->x, sizeof *t->spans * (in->n * 2 + 1), err));
+    for (uint32_t s = 0; s < in->nruns; s++) {
+        TRY(exec_check_cancel(r->x, err));
+        for (uint64_t i = 0; i < in->runs[s].n; i++)
+            for (uint32_t k = row_spans(r, &in->runs[s], i, spans); k-- > 0;)
+                if (spans[k].from < spans[k].to)
+                    TRY(add_row(r, &list, in, &in->runs[s], i, span_number(t, spans[k]), err));
+    }
+    exec_free(r->x, t->slots);
+    return runs_gather(in, &list, 1, in->nvalues, err);
+}
+
+static tcudb_status sum_points(Ranges *r, uint32_t *keys, Error *err)
+{
+    Grid g;
+    Weighted w;
+    SpanTable t = {0};
+    Input *in = r->points;
+    TRY(number_intervals(r, &t, err));
+    TRY(grid_new(r->x, in->ngroup_codes, (uint64_t)r->p.n + 1, in->nvalues, &g, err));
+    for (uint32_t s = 0; s < in->nruns; s++)
+        for (uint64_t i = 0; i < in->runs[s].n; i++)
+            grid_add(&g, in->runs[s].group[i] * g.width + point_of(r, &in->runs[s], i) + 1, &in->runs[s], i, 1);
+    grid_accumulate(&g);
+    TRY(weighted_new(r->x, (uint64_t)t.n * g.groups, in->nvalues, &w, err));
+    for (uint32_t key = 0; key < t.n; key++) {
+        for (uint32_t group = 0; group < g.groups; group++) {
+            uint64_t from = group * g.width + t.spans[key].from, to = group * g.width + t.spans[key].to;
+            if (g.counts[to] == g.counts[from]) continue;
+            w.group[w.n] = group;
+            w.key[w.n] = key;
+            w.count[w.n] = (uint32_t)(g.counts[to] - g.counts[from]);
+            for (uint32_t v = 0; v < in->nvalues; v++) w.values[v][w.n] = g.values[v][to] - g.values[v][from];
+            w.n++;
+        }
+    }
+    *keys = t.n;
+    return weighted_done(in, &w, err);
+}
+
+/* ---- tree --------------------------------------------------------------------------------------------- */
+
+/* The nodes that make up [from, to): node 1 is the root, 2k and 2k + 1 are below k, the leaves are n + point. */
+static uint32_t span_nodes(uint32_t n, Span span, uint32_t *nodes)
+{
+    uint32_t count = 0;
+    for (uint64_t low = (uint64_t)span.from + n, high = (uint64_t)span.to + n; low < high; low /= 2, high /= 2) {
+        if (low % 2 == 1) nodes[count++] = (uint32_t)low++;
+        if (high % 2 == 1) nodes[count++] = (uint32_t)--high;
+    }
+    assert(count <= NODES_MAX / 2);
+    return count;
+}
+
+static tcudb_status spread_intervals(void *ctx, Worker *worker, uint64_t task, Error *err)
+{
+    (void)worker;
+    Ranges *r = ctx;
+    const SideRun *run = &r->intervals->runs[task];
+    uint32_t nodes[NODES_MAX];
+    Span spans[2];
+    for (uint64_t i = 0; i < run->n; i++) {
+        uint32_t n = 0;
+        for (uint32_t k = row_spans(r, run, i, spans); k-- > 0;)
+            if (spans[k].from < spans[k].to) n += span_nodes(r->p.n, spans[k], nodes + n);
+        for (uint32_t k = 0; k < n; k++) {
+            _Atomic uint64_t *word = (_Atomic uint64_t *)&r->nodes[nodes[k] >> 6];
+            uint64_t bit = UINT64_C(1) << (nodes[k] & 63);
+            if ((atomic_load_explicit(word, memory_order_relaxed) & bit) == 0) atomic_fetch_or(word, bit);
+            TRY(add_row(r, &r->lists[task], r->intervals, run, i, nodes[k], err));
+        }
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status spread_points(void *ctx, Worker *worker, uint64_t task, Error *err)
+{
+    (void)worker;
+    Ranges *r = ctx;
+    const SideRun *run = &r->points->runs[task];
+    for (uint64_t i = 0; i < run->n; i++)
+        for (uint32_t node = r->p.n + point_of(r, run, i); node > 0; node /= 2)
+            if (bit_get(r->nodes, node)) TRY(add_row(r, &r->lists[task], r->points, run, i, node, err));
+    return TCUDB_OK;
+}
+
+static tcudb_status spread(Ranges *r, Input *in, TaskFn fn, Error *err)
+{
+    uint32_t tasks = in->nruns;
+    TRY_PTR(r->lists = exec_alloc_zero(r->x, sizeof(RunList) * ((size_t)tasks + 1), err));
+    TRY(exec_parallel(r->x, NULL, tasks, fn, r, err));
+    TRY(runs_gather(in, r->lists, tasks, in->nvalues, err));
+    exec_free(r->x, r->lists);
+    return TCUDB_OK;
+}
+
+/* Numbers the nodes in use and renames the keys of both sides. */
+static tcudb_status number_nodes(Ranges *r, uint32_t *keys, Error *err)
+{
+    uint64_t total = (uint64_t)r->p.n * 2;
+    uint32_t *number = exec_alloc(r->x, sizeof *number * total, err);
+    TRY_PTR(number);
+    *keys = 0;
+    for (uint64_t node = 0; node < total; node++) number[node] = bit_get(r->nodes, node) ? (*keys)++ : 0;
+    for (uint32_t side = 0; side < 2; side++) {
+        Input *in = side == 0 ? r->points : r->intervals;
+        for (uint32_t s = 0; s < in->nruns; s++) {
+            uint32_t *key = (uint32_t *)in->runs[s].key; /* the run is ours */
+            for (uint64_t i = 0; i < in->runs[s].n; i++) key[i] = number[key[i]];
+        }
+    }
+    exec_free(r->x, number);
+    return TCUDB_OK;
+}
+
+static tcudb_status build_tree(Ranges *r, uint32_t *keys, Error *err)
+{
+    TRY_PTR(r->nodes = exec_alloc_zero(r->x, sizeof *r->nodes * ((uint64_t)r->p.n * 2 / 64 + 1), err));
+    TRY(spread(r, r->intervals, spread_intervals, err));
+    TRY(spread(r, r->points, spread_points, err));
+    TRY(number_nodes(r, keys, err));
+    exec_free(r->x, r->nodes);
+    return TCUDB_OK;
+}
+
+/* ---- choice --------------------------------------------------------------------------------------------- */
+
+/* By the number of rows that each makes. */
+static tcudb_status rewrite(Ranges *r, uint32_t *keys, const char **how, Error *err)
+{
+    double points = r->p.n, levels = 64 - __builtin_clzll((uint64_t)r->p.n + 1);
+    double tree = ((double)r->points->n + (double)r->intervals->n) * levels / 2;
+    double by_point = r->intervals->ngroup_codes * points;
+    double spans = (double)r->intervals->n;
+    if (r->n == 1 && points < spans) spans = points; /* of each key, the first or last so many points */
+    double by_span = r->points->ngroup_codes * (points + spans);
+    *how = by_point <= by_span && by_point <= tree ? "sums of intervals" : by_span <= tree ? "sums of points" : "tree";
+    if (by_point <= by_span && by_point <= tree) return sum_intervals(r, keys, err);
+    return by_span <= tree ? sum_points(r, keys, err) : build_tree(r, keys, err);
+}
+
+tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], uint32_t *keys, const char **how,
+                          Error *err)
+{
+    *how = "";
+    Ranges r = {.x = x, .points = &inputs[range->side], .intervals = &inputs[1 - range->side], .n = range->n};
+    if (range->n == 0 || r.points->n == 0 || r.intervals->n == 0) return TCUDB_OK;
+    if (r.intervals->n >= INT32_MAX)
+        return error_unsupported(err, 0, "a comparison of more than 2^31 rows as a contraction");
+    for (uint32_t i = 0; i < range->n; i++) r.compare[i] = range->conds[i]->func->compare;
+    TRY(points_new(x, r.points->runs, r.points->nruns, r.points->nvalues, *keys, &r.p, err));
+    TRY(rewrite(&r, keys, how, err));
+    points_free(x, &r.p);
+    return TCUDB_OK;
+}

@@ -1,0 +1,53 @@
+/*
+ * runs.c: runs of coded rows that grow: group, key, values, and how many rows of the bag each stands for.
+ *
+ * Each list belongs to one thread. A run is one block, the next one eight times as long up to a little less than two
+ * huge pages; rows are never moved. Cost: 8 bytes of codes and 8 a value.
+ */
+#include "exec/tcu/contract_int.h"
+
+enum { RUN_FIRST = 4096, RUN_BYTES = (4 << 20) - 4096 };
+
+static tcudb_status new_run(Exec *x, RunList *list, uint32_t nvalues, Error *err)
+{
+    size_t head = (sizeof(Run) + 63) & ~(size_t)63, row = 2 * sizeof(uint32_t) + nvalues * sizeof(int64_t);
+    uint64_t most = (RUN_BYTES - head) / row / 64 * 64, cap = list->last == NULL ? RUN_FIRST : list->last->cap * 8;
+    if (cap > most) cap = most;
+    char *memory = exec_alloc(x, head + cap * row, err);
+    TRY_PTR(memory);
+    Run *run = (Run *)memory;
+    *run = (Run){.cap = cap};
+    run->group = (uint32_t *)(memory + head);
+    run->key = run->group + cap;
+    for (uint32_t v = 0; v < nvalues; v++) run->values[v] = (int64_t *)(run->key + cap) + v * cap;
+    if (list->last != NULL) list->last->next = run;
+    if (list->first == NULL) list->first = run;
+    list->last = run;
+    return TCUDB_OK;
+}
+
+tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, Run **out, Error *err)
+{
+    if (list->last == NULL || list->last->cap - list->last->n < rows) TRY(new_run(x, list, nvalues, err));
+    *out = list->last;
+    return TCUDB_OK;
+}
+
+tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err)
+{
+    in->nruns = 0;
+    in->n = 0;
+    for (uint32_t w = 0; w < nlists; w++)
+        for (const Run *run = lists[w].first; run != NULL; run = run->next) in->nruns++;
+    TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
+    in->nruns = 0;
+    for (uint32_t w = 0; w < nlists; w++) {
+        for (const Run *run = lists[w].first; run != NULL; run = run->next) {
+            SideRun *out = &in->runs[in->nruns++];
+            *out = (SideRun){.n = run->n, .group = run->group, .key = run->key};
+            for (uint32_t v = 0; v < nvalues; v++) out->values[v] = run->values[v];
+            in->n += run->n;
+        }
+    }
+    return TCUDB_OK;
+}
