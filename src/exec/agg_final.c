@@ -120,57 +120,12 @@ static tcudb_status final_moments(const AggSpec *spec, const Moments *s, Vector 
     return put_float(out, i, is_stddev(spec->kind) ? sqrt(variance) : variance, s->inf_in, err);
 }
 
-/* ---- integer square roots: 256-bit compare ----------------------------------------------------------- */
-
-typedef struct U256 {
-    uint128 hi, lo;
-} U256;
-
-static U256 mul_u128(uint128 a, uint128 b)
-{
-    uint128 a0 = (uint64_t)a, a1 = a >> 64, b0 = (uint64_t)b, b1 = b >> 64;
-    uint128 low = a0 * b0, m1 = a1 * b0, m2 = a0 * b1, carry = (low >> 64) + (uint64_t)m1 + (uint64_t)m2;
-    return (U256){a1 * b1 + (m1 >> 64) + (m2 >> 64) + (carry >> 64), (uint64_t)low | carry << 64};
-}
-
-static bool at_most(U256 a, U256 b)
-{
-    return a.hi != b.hi ? a.hi < b.hi : a.lo <= b.lo;
-}
-
-/* sqrt(v x 10^-scale) rounded half up at the same scale. */
-static Num sqrt_num(Num v)
-{
-    U256 wanted = mul_u128((uint128)v.value, (uint128)num_pow10(v.scale));
-    uint128 root = 0;
-    for (int bit = 126; bit >= 0; bit--) {
-        uint128 next = root | (uint128)1 << bit;
-        if (at_most(mul_u128(next, next), wanted)) root = next;
-    }
-    U256 square = mul_u128(root, root);
-    uint128 rest = wanted.lo - square.lo; /* < 2 * root + 1: the high halves cancel */
-    return (Num){.value = (int128)(root + (rest > root)), .scale = v.scale};
-}
-
 static tcudb_status final_moments_int(const AggSpec *spec, const MomentsInt *s, Vector *out, uint32_t i, Error *err)
 {
-    int128 n = s->sum.n, sum = sum_value(&s->sum), squares = (int128)((uint128)s->sq_mid << 64 | s->sq_lo);
-    int128 a, b, over;
-    bool bad = s->sq_hi != 0 || squares < 0;
-    bad |= __builtin_mul_overflow(n, squares, &a);
-    bad |= __builtin_mul_overflow(sum, sum, &b);
-    if (bad || too_wide(a) || too_wide(b)) return num_overflow(err);
-    over = a - b;
-    int32_t scale = spec->arg.id == TYPE_NUMERIC ? spec->arg.scale * 2 : 0;
-    Num result = {.value = 0};
-    if (over > 0) {
-        int128 divisor = is_sample(spec->kind) ? n * (n - 1) : n * n;
-        TRY(num_div((Num){.value = over, .scale = scale}, NUM_INT(divisor), &result, err));
-        if (is_stddev(spec->kind)) {
-            if (result.scale > NUM_MAX_DIGITS) return num_overflow(err);
-            result = sqrt_num(result);
-        }
-    }
+    Num sum = {.value = sum_value(&s->sum), .scale = spec->arg.id == TYPE_NUMERIC ? spec->arg.scale : 0}, result;
+    Num squares = {.value = (int128)((uint128)s->sq_mid << 64 | s->sq_lo), .scale = sum.scale * 2};
+    if (s->sq_hi != 0 || squares.value < 0) return num_overflow(err);
+    TRY(num_variance(s->sum.n, sum, squares, is_sample(spec->kind), is_stddev(spec->kind), &result, err));
     return put_exact(out, i, result, err);
 }
 

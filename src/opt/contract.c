@@ -318,7 +318,7 @@ tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, Contra
     *ok = !call->distinct && (count || call->kind == AGG_SUM) && type_phys(call->col.type) <= PHYS_I128 &&
           is_integer_type(count || call->col.type.id == TYPE_INT8 ? TYPE(TYPE_INT8) : TYPE_DECIMAL(18, 0));
     if (*ok && call->col.type.id == TYPE_NUMERIC) *ok = call->col.type.precision > 0;
-    if (!*ok) s->why = "an aggregate is not COUNT, SUM or AVG of exact numbers";
+    if (!*ok) s->why = "an aggregate is not COUNT, SUM, AVG or a deviation of exact numbers";
     if (*ok && call->filter != NULL) TRY(add_condition(s, &conds, call->filter, ok, err));
     if (!*ok) return TCUDB_OK;
     if (call->kind == AGG_SUM) TRY(expand_argument(s, call->args[0], &poly, &values, &conds, ok, err));

@@ -1,39 +1,82 @@
 /*
  * contract_calls.c: aggregates as sums and counts, which a contraction has, and a projection above.
  *
- *     avg(x)  ->  sum(x) / nullif(count(x), 0), in numeric
+ *     avg(x)       ->  CASE WHEN count(x) > 0 THEN sum(x) / count(x) END, in numeric
+ *     var_samp(x)  ->  CASE WHEN count(x) > 1 THEN (n sum(x x) - sum(x) sum(x)) / (n (n - 1)) END, with n = count(x)
+ *
+ * The variance and its root are num_variance's, as the aggregates' own: every digit is PostgreSQL's.
  */
 #include "opt/contract.h"
 
-static tcudb_status numeric_col(Opt *opt, const AggCall *call, Expr **out, Error *err)
+/* One more call of the contraction; *ref is its column. */
+static tcudb_status add_call(Opt *opt, ContractCalls *calls, const AggCall *like, AggKind kind, Expr *arg, Type type,
+                             Expr **ref, Error *err)
 {
-    TRY_PTR(*out = expr_of_col(opt, &call->col, err));
-    return expr_cast(opt->arena, *out, TYPE(TYPE_NUMERIC), CAST_IMPLICIT, 0, out, err);
+    AggCall *call = &calls->items[calls->n++];
+    *call = *like;
+    call->kind = kind;
+    call->args[0] = arg;
+    call->col = opt_new_col(opt, type, agg_name(kind));
+    *ref = expr_of_col(opt, &call->col, err);
+    return *ref == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
-static tcudb_status split_avg(Opt *opt, const AggCall *avg, ContractCalls *calls, Expr **quotient, Error *err)
+/* Sums as wide as they get: the average of 8-byte integers may exist though their sum does not. */
+static Type sum_type(Type of, uint32_t times)
 {
-    AggCallType type;
-    TRY(agg_resolve(STR_LIT("sum"), &avg->args[0]->type, 1, false, 0, &type, err));
-    AggCall sum = *avg, count = *avg;
-    sum.kind = AGG_SUM;
-    sum.col = opt_new_col(opt, type.result, "sum");
-    count.kind = AGG_COUNT;
-    count.col = opt_new_col(opt, TYPE(TYPE_INT8), "count");
-    calls->items[calls->n++] = sum;
-    calls->items[calls->n++] = count;
-    Expr *args[2], *zero;
-    TRY(numeric_col(opt, &sum, &args[0], err));
-    TRY(numeric_col(opt, &count, &args[1], err));
-    Value v = {.type = TYPE(TYPE_NUMERIC)};
-    TRY_PTR(zero = expr_const(opt->arena, &v, 0, err));
-    Expr *compare[2] = {args[1], zero}, *nullif[3];
-    TRY(expr_call(opt->arena, FUNC_OPERATOR, "=", compare, 2, 0, &nullif[0], err));
-    v.null = true;
-    TRY_PTR(nullif[1] = expr_const(opt->arena, &v, 0, err));
-    nullif[2] = args[1];
-    TRY_PTR(args[1] = expr_node(opt->arena, EXPR_CASE, TYPE(TYPE_NUMERIC), nullif, 3, 0, err));
-    return expr_call(opt->arena, FUNC_OPERATOR, "/", args, 2, 0, quotient, err);
+    return TYPE_DECIMAL(38, of.id == TYPE_NUMERIC ? of.scale * times : 0);
+}
+
+static tcudb_status square(Opt *opt, Expr *x, Expr **out, Error *err)
+{
+    if (x->type.id != TYPE_NUMERIC) TRY(expr_cast(opt->arena, x, TYPE(TYPE_INT8), CAST_IMPLICIT, 0, &x, err));
+    return expr_operator(opt, "*", x, x, out, err);
+}
+
+static const char *deviation_operator(AggKind kind)
+{
+    switch (kind) {
+    case AGG_VAR_POP: return "var_pop of";
+    case AGG_VAR_SAMP: return "var_samp of";
+    case AGG_STDDEV_POP: return "stddev_pop of";
+    default: return "stddev_samp of";
+    }
+}
+
+/* CASE WHEN count > least THEN value END. */
+static tcudb_status where_count(Opt *opt, Expr *count, int64_t least, Expr *value, Expr **out, Error *err)
+{
+    Value v = {.type = TYPE(TYPE_INT8), .i64 = least}, null = {.type = value->type, .null = true};
+    Expr *args[3], *limit;
+    TRY_PTR(limit = expr_const(opt->arena, &v, 0, err));
+    TRY(expr_operator(opt, ">", count, limit, &args[0], err));
+    args[1] = value;
+    TRY_PTR(args[2] = expr_const(opt->arena, &null, 0, err));
+    *out = expr_node(opt->arena, EXPR_CASE, value->type, args, 3, 0, err);
+    return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+static tcudb_status split_avg(Opt *opt, const AggCall *avg, ContractCalls *calls, Expr **final, Error *err)
+{
+    Expr *x = avg->args[0], *count, *args[2];
+    TRY(add_call(opt, calls, avg, AGG_SUM, x, sum_type(x->type, 1), &args[0], err));
+    TRY(add_call(opt, calls, avg, AGG_COUNT, x, TYPE(TYPE_INT8), &count, err));
+    for (uint32_t i = 0; i < 2; i++)
+        TRY(expr_cast(opt->arena, i == 0 ? args[0] : count, TYPE(TYPE_NUMERIC), CAST_IMPLICIT, 0, &args[i], err));
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, "/", args, 2, 0, final, err));
+    return where_count(opt, count, 0, *final, final, err);
+}
+
+static tcudb_status split_deviation(Opt *opt, const AggCall *call, ContractCalls *calls, Expr **final, Error *err)
+{
+    Expr *x = call->args[0], *squared, *args[3];
+    bool sample = call->kind == AGG_VAR_SAMP || call->kind == AGG_STDDEV_SAMP;
+    TRY(square(opt, x, &squared, err));
+    TRY(add_call(opt, calls, call, AGG_COUNT, x, TYPE(TYPE_INT8), &args[0], err));
+    TRY(add_call(opt, calls, call, AGG_SUM, x, sum_type(x->type, 1), &args[1], err));
+    TRY(add_call(opt, calls, call, AGG_SUM, squared, sum_type(x->type, 2), &args[2], err));
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, deviation_operator(call->kind), args, 3, 0, final, err));
+    return where_count(opt, args[0], sample, *final, final, err);
 }
 
 /* Without groups there is a row even where nothing matches: its counts are 0. */
@@ -48,9 +91,29 @@ static tcudb_status zero_count(Opt *opt, AggCall *count, Expr **final, Error *er
     return *final == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
+static bool is_exact(Type type)
+{
+    return type.id >= TYPE_INT2 && type.id <= TYPE_INT8 ? true : type.id == TYPE_NUMERIC && type.precision > 0;
+}
+
+static tcudb_status split_call(Opt *opt, const Plan *agg, const AggCall *call, ContractCalls *calls, Expr **final,
+                               Error *err)
+{
+    bool deviation = call->kind >= AGG_VAR_POP && call->kind <= AGG_STDDEV_SAMP;
+    bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
+    if ((deviation || call->kind == AGG_AVG) && is_exact(call->args[0]->type) && !call->distinct) {
+        calls->divides = true;
+        if (deviation) return split_deviation(opt, call, calls, final, err);
+        return split_avg(opt, call, calls, final, err);
+    }
+    AggCall *item = &calls->items[calls->n++];
+    *item = *call;
+    return agg->agg.ngroups == 0 && count ? zero_count(opt, item, final, err) : TCUDB_OK;
+}
+
 tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Error *err)
 {
-    calls->items = ARENA_ARRAY(opt->arena, AggCall, agg->agg.naggs * 2 + 1, err);
+    calls->items = ARENA_ARRAY(opt->arena, AggCall, agg->agg.naggs * 3 + 1, err);
     TRY_PTR(calls->items);
     calls->finals = ARENA_ARRAY(opt->arena, NamedExpr, agg->ncols + 1, err);
     TRY_PTR(calls->finals);
@@ -58,18 +121,7 @@ tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Err
         calls->finals[i].col = agg->cols[i];
         TRY_PTR(calls->finals[i].expr = expr_of_col(opt, &agg->cols[i], err));
     }
-    for (uint32_t i = 0; i < agg->agg.naggs; i++) {
-        const AggCall *call = &agg->agg.aggs[i];
-        bool exact = call->nargs == 1 && call->args[0]->type.id >= TYPE_INT2 && call->args[0]->type.id <= TYPE_NUMERIC;
-        if (call->kind != AGG_AVG || !exact || call->distinct) {
-            AggCall *item = &calls->items[calls->n++];
-            *item = *call;
-            bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
-            if (agg->agg.ngroups == 0 && count) TRY(zero_count(opt, item, &calls->finals[i].expr, err));
-            continue;
-        }
-        calls->divides = true;
-        TRY(split_avg(opt, call, calls, &calls->finals[agg->agg.ngroups + i].expr, err));
-    }
+    for (uint32_t i = 0; i < agg->agg.naggs; i++)
+        TRY(split_call(opt, agg, &agg->agg.aggs[i], calls, &calls->finals[agg->agg.ngroups + i].expr, err));
     return TCUDB_OK;
 }

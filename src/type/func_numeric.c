@@ -177,6 +177,40 @@ NUM_UNARY(numeric_exp, num_exp)
 NUM_UNARY(numeric_ln, num_ln)
 NUM_UNARY(numeric_log10, num_log10)
 
+/* Arguments: count, sum, sum of squares. */
+static tcudb_status variances(const Vector *args, const uint16_t *sel, uint32_t n, bool sample, bool root, Vector *out,
+                              Error *err)
+{
+    EACH_ROW(i, row)
+    {
+        int64_t count = ((const int64_t *)args[0].data)[row * STRIDE(args[0])];
+        Num sum = num_at(&args[1], row), squares = num_at(&args[2], row), r = {.kind = NUM_NAN};
+        if (count > (sample ? 1 : 0)) TRY(num_variance(count, sum, squares, sample, root, &r, err));
+        TRY(store_num(r, out, row, err));
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_var_pop)
+{
+    return variances(args, sel, n, false, false, out, err);
+}
+
+KERNEL(numeric_var_samp)
+{
+    return variances(args, sel, n, true, false, out, err);
+}
+
+KERNEL(numeric_stddev_pop)
+{
+    return variances(args, sel, n, false, true, out, err);
+}
+
+KERNEL(numeric_stddev_samp)
+{
+    return variances(args, sel, n, true, true, out, err);
+}
+
 KERNEL(numeric_neg)
 {
     if (out->phys == PHYS_I64)

@@ -37,6 +37,9 @@ tcudb_status num_mod(Num a, Num b, Num *out, Error *err) MUST_CHECK;
 /* Computed with digits to spare and rounded once at PostgreSQL's scale. */
 tcudb_status num_sqrt(Num a, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_sqrt_at(Num a, int scale, Num *out, Error *err) MUST_CHECK; /* a finite, not negative */
+/* PostgreSQL's variance, or its root, of n > 0 numbers (sample: n > 1) with this sum and sum of squares, whose scale is
+ * twice the sum's. */
+tcudb_status num_variance(int128 n, Num sum, Num squares, bool sample, bool root, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_exp(Num a, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_ln(Num a, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_log(Num base, Num a, Num *out, Error *err) MUST_CHECK;

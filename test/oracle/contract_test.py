@@ -103,7 +103,8 @@ class Gen:
         flt = f" FILTER (WHERE {self.r.choice(rels)}.x {self.r.choice(['<', '>'])} 3)" if self.chance(0.15) else ""
         return self.r.choice([
             "count(*)", "count(*)", f"count({a}.p)", f"sum({self.factor(a)})", f"sum({small(a)} * {small(b)})",
-            f"sum({small(a)} * (1 - {small(b)}))", f"avg({self.factor(a)})", f"avg({small(a)} * {small(b)})",
+            f"{self.r.choice(['var_pop', 'var_samp', 'variance', 'stddev', 'stddev_pop', 'stddev_samp'])}({small(a)})",
+            f"{self.r.choice(['var_pop', 'stddev'])}({small(a)} * {small(b)})", f"sum({small(a)} * (1 - {small(b)}))", f"avg({self.factor(a)})", f"avg({small(a)} * {small(b)})",
             f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})"]) + flt
 
     def groups(self, rels):
