@@ -79,6 +79,7 @@ static tcudb_status prove_widths(ProductRun *run, Error *err)
         const CellFacts *r = &run->right_ops[operand_index(spec->products[p].right)].facts;
         worst = fmax(worst, l->row_weight * fmax(fabs((double)r->min), fabs((double)r->max)));
     }
+    if (spec->left.weight > 0 && spec->right.weight > 0) worst = fmin(worst, spec->left.weight * spec->right.weight);
     double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;
     run->wide = worst >= 0x1p62;
     run->report->wide = run->wide;

@@ -18,7 +18,7 @@
 #include "base/pool.h"
 #include "tensor/rates.h"
 
-enum { ONES = UINT32_MAX, PRODUCT_MAX = 16 };
+enum { ONES = UINT32_MAX, PRODUCT_MAX = 32 };
 
 /* Some rows of a side, column by column. */
 typedef struct SideRun {
@@ -35,6 +35,7 @@ typedef struct Side {
     uint32_t nruns;
     const SideRun *runs;
     uint32_t nvalues;
+    double weight; /* no column's absolute values add up to more, over the rows of the join's input; 0: not known */
 } Side;
 
 typedef struct Product {
@@ -91,8 +92,7 @@ typedef struct ProductRows {
 typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRows *rows, Error *err);
 
 /* A product whose operands are built: pre-aggregated, proven, split. The spec must outlive it. The caller has
- * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200;
- * 57014. report is filled as far as it is known, here and by product_close. */
+ * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200; 57014. report is filled as far as it is known, here and by product_close. */
 typedef struct ProductRun ProductRun;
 tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel,
                           ProductReport *report, ProductRun **out, Error *err) MUST_CHECK;

@@ -45,7 +45,7 @@ static tcudb_status fill_left_panel(void *ctx, uint32_t worker, uint64_t task, E
     ProductRun *run = ctx;
     const Cells *cells = &run->left;
     for (uint32_t row = (uint32_t)task * LIMB_ROWS_A; row < cells->rows && row < (task + 1) * LIMB_ROWS_A; row++) {
-        for (uint32_t o = 0; o < COLUMNS; o++) {
+        for (uint32_t o = 0; o <= cells->nvalues; o++) {
             Operand *op = &run->left_ops[o];
             if (!op->used) continue;
             fill_background(op, row, run->heavy);
@@ -76,7 +76,7 @@ static tcudb_status fill_right_keys(void *ctx, uint32_t worker, uint64_t task, E
     for (uint64_t key = task * FILL_KEYS; key < to; key++) {
         uint32_t k = run->dense_key[key];
         if (k == LIGHT) continue;
-        for (uint32_t o = 0; o < COLUMNS; o++) {
+        for (uint32_t o = 0; o <= cells->nvalues; o++) {
             Operand *op = &run->right_ops[o];
             if (!op->used) continue;
             for (uint32_t row = 0; op->shift != 0 && row < op->limbs.rows; row++)

@@ -3,9 +3,9 @@
  *
  * Where the exact bounds of all group and key columns allow (direct.c), rows are coded as they arrive, each worker
  * into runs of its own: 8 bytes of codes and 8 a value. Otherwise the columns are kept and coded afterwards by
- * interning (codes.c). Rows with a NULL key are dropped. Values must add up to less than 2^62, so that no
- * pre-aggregated cell can overflow. The compared keys of a side come after its values, as integers of their order
- * (ranges.c).
+ * interning (codes.c). Rows with a NULL key are dropped. Columns whose absolute values add up to 2^62 or more, so that
+ * a pre-aggregated cell might overflow, are split in two (wide.c). The compared keys of a side come after its values,
+ * as integers of their order (ranges.c).
  */
 #include "exec/tcu/contract_int.h"
 
@@ -51,15 +51,6 @@ static tcudb_status prepare(Exec *x, const Plan *plan, uint32_t s, Input *in, Er
         in->cols[i] = (PlanCol){.id = e->kind == EXPR_COL ? e->col : 0, .type = e->type, .name = ""};
     }
     return TCUDB_OK;
-}
-
-static tcudb_status check_weight(double weight, Error *err)
-{
-    if (weight < 0x1p62) return TCUDB_OK;
-    tcudb_status status =
-        error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "values are too large to be summed as a matrix product");
-    error_hint(err, "SET tcudb.contraction = off runs the query as an ordinary join.");
-    return status;
 }
 
 /* ---- direct --------------------------------------------------------------------------------------- */
@@ -197,9 +188,7 @@ static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_
         in->stage = (Stage){.push = push_direct};
         TRY(exec_produce(x, node->inputs[s], &in->stage, err));
         TRY(runs_gather(in, in->lists, x->nworkers, in->nvalues + in->ncompared, err));
-        double weight = 0;
-        for (uint32_t w = 0; w < x->nworkers; w++) weight += in->lists[w].weight;
-        TRY(check_weight(weight, err));
+        for (uint32_t w = 0; w < x->nworkers; w++) in->weight += in->lists[w].weight;
         TRY(compact_groups(in, err));
     }
     *keys = (uint32_t)inputs[0].keys.domain;
@@ -276,16 +265,15 @@ static tcudb_status keep_compared(Input *in, uint32_t c, const uint32_t *keys, i
 static tcudb_status keep_value(Input *in, uint32_t v, const uint32_t *keys, int64_t **out, Error *err)
 {
     const RowsCol *col = &in->rows->cols[in->ngroups + in->nkeys + v];
-    double weight = 0;
     uint64_t at = 0;
     TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
     for (uint64_t row = 0; row < in->rows->n; row++) {
         if (keys[row] == CODE_NONE) continue;
         assert(col->valid == NULL || bit_get(col->valid, row));
         (*out)[at] = integer_at(col, row);
-        weight += fabs((double)(*out)[at++]);
+        in->weight += fabs((double)(*out)[at++]);
     }
-    return check_weight(weight, err);
+    return TCUDB_OK;
 }
 
 /* Drops the rows without a key and cuts the rest into runs. */
@@ -338,7 +326,12 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
     bool direct;
     for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
     TRY(plan_direct(x, node->plan, inputs, &direct, err));
-    return direct ? run_direct(x, node, inputs, keys, err) : run_interned(x, node, inputs, keys, err);
+    if (direct)
+        TRY(run_direct(x, node, inputs, keys, err));
+    else
+        TRY(run_interned(x, node, inputs, keys, err));
+    for (uint32_t s = 0; s < 2; s++) TRY(wide_split(x, &inputs[s], inputs[s].nvalues + inputs[s].ncompared, err));
+    return TCUDB_OK;
 }
 
 tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err)

@@ -46,6 +46,8 @@ typedef struct Input {
     uint64_t n;
     uint32_t nruns;
     SideRun *runs;
+    double weight;              /* sum of the absolute values of all value columns */
+    uint32_t high[PRODUCT_MAX]; /* wide values: the column of the high half; 0: not wide */
 } Input;
 
 /* runs.c: a run with room for this many more rows (at most RUN_ROWS_MAX). */
@@ -62,10 +64,29 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
 /* The i-th group column of a side, a row a group code. Text points into what lives as long as the input. */
 tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err) MUST_CHECK;
 
-/* contract_output.c: the columns of the plan, made from rows of products. products: for every sum its terms' products
- * and then its nonnull. */
+/* wide.c: splits the columns whose sums may leave 64 bits. columns: that the runs have, values first. */
+tcudb_status wide_split(Exec *x, Input *in, uint32_t columns, Error *err) MUST_CHECK;
+
+/* contract_terms.c: a sum is the sum of factor x product x 2^shift over its parts; if it is nullable it is NULL where
+ * the parts of nonnull add up to 0. */
+typedef struct SumPart {
+    uint32_t product; /* index, or ONES: the counts */
+    uint32_t shift;   /* 0, 32 or 64 */
+    int64_t factor;
+} SumPart;
+
+typedef struct Sum {
+    const ContractOut *out;
+    const SumPart *parts, *nonnull;
+    uint32_t nparts, nnonnull;
+} Sum;
+/* Fills the spec's products and exact_counts; one Sum an out of the plan. */
+tcudb_status terms_list(Exec *x, const Plan *plan, const Input inputs[2], ProductSpec *spec, Sum **out,
+                        Error *err) MUST_CHECK;
+
+/* contract_output.c: the columns of the plan, made from rows of products. */
 typedef struct Output Output;
-tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const uint32_t *products, Output **out,
+tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const Sum *sums, Output **out,
                         Error *err) MUST_CHECK;
 /* Whether the rows' groups of that side are wanted. */
 bool output_reads_groups(const Output *o, uint32_t side);

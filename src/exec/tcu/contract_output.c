@@ -12,10 +12,9 @@
 
 /* A column of the plan: a group's (codes of a side) or a sum. */
 typedef struct OutColumn {
-    uint32_t side;          /* of a group */
-    Vector codes;           /* its value for every group code of the side */
-    const ContractOut *sum; /* NULL: a group */
-    const uint32_t *products;
+    uint32_t side;  /* of a group */
+    Vector codes;   /* its value for every group code of the side */
+    const Sum *sum; /* NULL: a group */
 } OutColumn;
 
 struct Output {
@@ -23,7 +22,7 @@ struct Output {
     OutColumn *cols;
 };
 
-static tcudb_status find_column(Output *o, const Input inputs[2], const uint32_t *products, ColId id, Arena *arena,
+static tcudb_status find_column(Output *o, const Input inputs[2], const Sum *sums, ColId id, Arena *arena,
                                 OutColumn *col, Error *err)
 {
     const Plan *plan = o->plan;
@@ -34,23 +33,20 @@ static tcudb_status find_column(Output *o, const Input inputs[2], const uint32_t
                                   &col->codes, err);
     }
     for (uint32_t s = 0; s < plan->contract.nouts; s++) {
-        col->sum = &plan->contract.outs[s];
-        col->products = products;
-        if (col->sum->col.id == id) return TCUDB_OK;
-        products += col->sum->nterms + 1;
+        col->sum = &sums[s];
+        if (col->sum->out->col.id == id) return TCUDB_OK;
     }
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "a contraction lacks an output column");
 }
 
-tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const uint32_t *products, Output **out,
-                        Error *err)
+tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const Sum *sums, Output **out, Error *err)
 {
     Output *o = *out = ARENA_NEW(&x->arena, Output, err);
     TRY_PTR(o);
     o->plan = plan;
     TRY_PTR(o->cols = ARENA_ARRAY(&x->arena, OutColumn, plan->ncols + 1, err));
     for (uint32_t i = 0; i < plan->ncols; i++)
-        TRY(find_column(o, inputs, products, plan->cols[i].id, &x->arena, &o->cols[i], err));
+        TRY(find_column(o, inputs, sums, plan->cols[i].id, &x->arena, &o->cols[i], err));
     return TCUDB_OK;
 }
 
@@ -97,44 +93,93 @@ static int128 product_at(const ProductRows *rows, uint32_t product, uint32_t r)
     return rows->wide ? ((const int128 *)rows->sums[product])[r] : ((const int64_t *)rows->sums[product])[r];
 }
 
-static tcudb_status sum_terms(const ContractOut *out, const uint32_t *products, const ProductRows *rows, uint32_t r,
-                              int128 *sum, Error *err)
+/* 256 bits, two's complement, least significant first: a product of 127 bits, a factor of 64 and a shift of 64. */
+typedef struct Big {
+    uint64_t w[4];
+} Big;
+
+static void big_add(Big *sum, const Big *x, bool subtract)
+{
+    uint64_t carry = subtract;
+    for (int i = 0; i < 4; i++) {
+        uint128 word = (uint128)sum->w[i] + (subtract ? ~x->w[i] : x->w[i]) + carry;
+        sum->w[i] = (uint64_t)word;
+        carry = (uint64_t)(word >> 64);
+    }
+}
+
+static void big_add_part(Big *sum, int128 value, int64_t factor, uint32_t shift)
+{
+    uint128 v = value < 0 ? 0 - (uint128)value : (uint128)value;
+    uint64_t f = factor < 0 ? 0 - (uint64_t)factor : (uint64_t)factor;
+    uint128 low = (uint128)(uint64_t)v * f, high = (v >> 64) * f + (low >> 64);
+    Big x = {{(uint64_t)low, (uint64_t)high, (uint64_t)(high >> 64), 0}};
+    for (uint32_t s = 0; s < shift; s += 32)
+        for (int i = 3; i >= 0; i--) x.w[i] = x.w[i] << 32 | (i > 0 ? x.w[i - 1] >> 32 : 0);
+    big_add(sum, &x, (value < 0) != (factor < 0));
+}
+
+/* false: it does not fit 128 bits. */
+static bool big_narrow(const Big *x, int128 *out)
+{
+    uint64_t sign = (uint64_t)((int64_t)x->w[1] >> 63);
+    *out = (int128)((uint128)x->w[1] << 64 | x->w[0]);
+    return x->w[2] == sign && x->w[3] == sign;
+}
+
+/* false: the sum does not fit 128 bits. In 128 as long as nothing overflows there, else in 256. */
+static bool add_parts(const SumPart *parts, uint32_t n, const ProductRows *rows, uint32_t r, int128 *sum)
 {
     bool overflow = false;
     *sum = 0;
-    for (uint32_t t = 0; t < out->nterms; t++) {
+    for (uint32_t p = 0; p < n && !overflow; p++) {
         int128 term;
-        overflow |= __builtin_mul_overflow(product_at(rows, products[t], r), (int128)out->terms[t].factor, &term);
-        overflow |= __builtin_add_overflow(*sum, term, sum);
+        overflow = parts[p].shift != 0 ||
+                   __builtin_mul_overflow(product_at(rows, parts[p].product, r), (int128)parts[p].factor, &term) ||
+                   __builtin_add_overflow(*sum, term, sum);
     }
+    if (!overflow) return true;
+    Big big = {{0}};
+    for (uint32_t p = 0; p < n; p++)
+        big_add_part(&big, product_at(rows, parts[p].product, r), parts[p].factor, parts[p].shift);
+    return big_narrow(&big, sum);
+}
+
+static tcudb_status sum_at(const Sum *s, const ProductRows *rows, uint32_t r, int128 *sum, Error *err)
+{
     static const int128 limit = (int128)10000000000000000000u * 10000000000000000000u; /* 10^38 */
-    bool wide = type_phys(out->col.type) == PHYS_I128;
-    if (overflow || (wide && (*sum >= limit || *sum <= -limit)))
+    bool fits = add_parts(s->parts, s->nparts, rows, r, sum), wide = type_phys(s->out->col.type) == PHYS_I128;
+    if (wide && (!fits || *sum >= limit || *sum <= -limit))
         return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format");
-    if (!wide && (*sum > INT64_MAX || *sum < INT64_MIN))
+    if (!wide && (!fits || *sum > INT64_MAX || *sum < INT64_MIN))
         return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "bigint out of range");
     return TCUDB_OK;
 }
 
-static tcudb_status make_sum(const ContractOut *out, const uint32_t *products, const ProductRows *rows, Arena *arena,
-                             Vector *v, Error *err)
+/* Whether the sum is one product as it stands. */
+static bool is_plain(const Sum *s)
 {
-    bool wide = type_phys(out->col.type) == PHYS_I128, plain = !out->nullable && out->nterms == 1;
-    assert(wide || type_phys(out->col.type) == PHYS_I64);
-    if (!wide && plain && out->terms[0].factor == 1 && (!rows->wide || products[0] == ONES)) {
-        const void *from = products[0] == ONES ? (const void *)rows->counts : rows->sums[products[0]];
-        *v = (Vector){.type = out->col.type, .phys = PHYS_I64, .data = (void *)(uintptr_t)from}; /* only read */
+    return !s->out->nullable && s->nparts == 1 && s->parts[0].factor == 1;
+}
+
+static tcudb_status make_sum(const Sum *s, const ProductRows *rows, Arena *arena, Vector *v, Error *err)
+{
+    bool wide = type_phys(s->out->col.type) == PHYS_I128;
+    assert(wide || type_phys(s->out->col.type) == PHYS_I64);
+    if (!wide && is_plain(s) && (!rows->wide || s->parts[0].product == ONES)) {
+        const void *from = s->parts[0].product == ONES ? (const void *)rows->counts : rows->sums[s->parts[0].product];
+        *v = (Vector){.type = s->out->col.type, .phys = PHYS_I64, .data = (void *)(uintptr_t)from}; /* only read */
         return TCUDB_OK;
     }
-    TRY(vec_new(arena, out->col.type, rows->n, v, err));
-    if (out->nullable) TRY(vec_need_valid(arena, v, rows->n, err));
+    TRY(vec_new(arena, s->out->col.type, rows->n, v, err));
+    if (s->out->nullable) TRY(vec_need_valid(arena, v, rows->n, err));
     for (uint32_t r = 0; r < rows->n; r++) {
         int128 sum;
-        if (out->nullable && product_at(rows, products[out->nterms], r) == 0) {
+        if (s->out->nullable && add_parts(s->nonnull, s->nnonnull, rows, r, &sum) && sum == 0) {
             bit_clear(v->valid, r);
             continue;
         }
-        TRY(sum_terms(out, products, rows, r, &sum, err));
+        TRY(sum_at(s, rows, r, &sum, err));
         if (wide)
             ((int128 *)v->data)[r] = sum;
         else
@@ -153,7 +198,7 @@ tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductR
     for (uint32_t i = 0; i < batch.ncols; i++) {
         const OutColumn *col = &o->cols[i];
         if (col->sum != NULL)
-            TRY(make_sum(col->sum, col->products, rows, arena, &batch.cols[i], err));
+            TRY(make_sum(col->sum, rows, arena, &batch.cols[i], err));
         else
             TRY(take_group(&col->codes, col->side == 0 ? rows->left_group : rows->right_group, rows->n, arena,
                            &batch.cols[i], err));

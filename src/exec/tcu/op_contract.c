@@ -3,7 +3,8 @@
  *
  *     out[g][h] = sum over matching rows of sum over terms of factor x left value x right value
  *
- * 1. Each input is run; its groups and keys become dense codes, its values integers (contract_input.c).
+ * 1. Each input is run; its groups and keys become dense codes, its values integers (contract_input.c), of large
+ *    ones two halves (wide.c). The sums become a list of products (contract_terms.c).
  *    Comparisons between the sides become equal keys of another kind (ranges.c).
  * 2. product_open pre-aggregates, proves the width of the sums from the data itself and decides, key by key,
  *    between sparse rows and the matrix instructions; the late decision costs nothing, since the histograms
@@ -13,7 +14,7 @@
  */
 #include "exec/tcu/contract_int.h"
 
-#include <assert.h>
+#include <math.h>
 #include <stdio.h>
 
 typedef struct ContractRun {
@@ -26,43 +27,8 @@ typedef struct ContractRun {
     ProductReport report;
     ProductRun *run;
     Output *output;
-    const char *how;        /* the comparisons were made keys */
-    uint32_t *term_product; /* outs' terms in order, then its nonnull: index of the product, ONES: the counts */
+    const char *how; /* the comparisons were made keys */
 } ContractRun;
-
-/* ---- products ----------------------------------------------------------------------------------- */
-
-static tcudb_status add_product(ContractRun *c, const ContractTerm *term, uint32_t *index, Error *err)
-{
-    ProductSpec *spec = &c->spec;
-    static_assert((uint32_t)CONTRACT_ONES == (uint32_t)ONES, "terms name columns as products do");
-    *index = ONES;
-    if (term->left == CONTRACT_ONES && term->right == CONTRACT_ONES) {
-        spec->exact_counts = true;
-        return TCUDB_OK;
-    }
-    for (*index = 0; *index < spec->nproducts; (*index)++)
-        if (spec->products[*index].left == term->left && spec->products[*index].right == term->right) return TCUDB_OK;
-    if (spec->nproducts == PRODUCT_MAX)
-        return error_unsupported(err, 0, "a contraction of more than %d products", PRODUCT_MAX);
-    spec->products[spec->nproducts++] = (Product){term->left, term->right};
-    return TCUDB_OK;
-}
-
-static tcudb_status list_products(ContractRun *c, Error *err)
-{
-    uint32_t n = 0, at = 0;
-    for (uint32_t o = 0; o < c->plan->contract.nouts; o++) n += c->plan->contract.outs[o].nterms + 1;
-    c->term_product = ARENA_ARRAY(&c->x->arena, uint32_t, n + 1, err);
-    TRY_PTR(c->term_product);
-    for (uint32_t o = 0; o < c->plan->contract.nouts; o++) {
-        const ContractOut *out = &c->plan->contract.outs[o];
-        for (uint32_t t = 0; t < out->nterms; t++) TRY(add_product(c, &out->terms[t], &c->term_product[at++], err));
-        if (out->nullable) TRY(add_product(c, &out->nonnull, &c->term_product[at], err));
-        at++;
-    }
-    return TCUDB_OK;
-}
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
@@ -109,7 +75,12 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
 
 static Side side_of(const Input *in)
 {
-    return (Side){.groups = in->ngroup_codes, .n = in->n, .nruns = in->nruns, .runs = in->runs, .nvalues = in->nvalues};
+    return (Side){.groups = in->ngroup_codes,
+                  .n = in->n,
+                  .nruns = in->nruns,
+                  .runs = in->runs,
+                  .nvalues = in->nvalues,
+                  .weight = fmin(fmax(in->weight, in->n), 0x1p62)}; /* of columns after wide.c */
 }
 
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
@@ -117,13 +88,14 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down};
-    TRY(list_products(c, err));
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
     TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, &c->spec.keys, &c->how, err));
+    Sum *sums;
+    TRY(terms_list(x, c->plan, c->inputs, &c->spec, &sums, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
     if (c->spec.left.n > 0 && c->spec.right.n > 0) {
-        TRY(output_new(x, c->plan, c->inputs, c->term_product, &c->output, err));
+        TRY(output_new(x, c->plan, c->inputs, sums, &c->output, err));
         c->spec.no_left = !output_reads_groups(c->output, 0);
         c->spec.no_right = !output_reads_groups(c->output, 1);
     }
