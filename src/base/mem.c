@@ -35,6 +35,8 @@ static size_t huge_size(size_t size)
 /* Large blocks come from the system page by page, so that freeing one always gives it back: malloc would keep them
  * among its own once it has seen some freed. Under AddressSanitizer they stay its business. */
 #if defined(__SANITIZE_ADDRESS__)
+enum { MAPS_ZERO = false };
+
 static void *map_block(size_t whole)
 {
     return aligned_alloc(HUGE_PAGE, whole);
@@ -46,6 +48,8 @@ static void unmap_block(void *ptr, size_t whole)
     free(ptr);
 }
 #else
+enum { MAPS_ZERO = true };
+
 static void *map_block(size_t whole)
 {
     char *at = mmap(NULL, whole + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -166,15 +170,19 @@ void mem_release(Mem *mem, size_t size)
     (void)before;
 }
 
-void *mem_alloc(Mem *mem, size_t size, Error *err)
+/* *zero: the block is fresh from the system, all zero. */
+static void *alloc_charged(Mem *mem, size_t size, bool *zero, Error *err)
 {
+    *zero = false;
     if (size > SIZE_MAX - HUGE_PAGE) {
         error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
         return NULL;
     }
     if (mem_charge(mem, size, err) != TCUDB_OK) return NULL;
     void *ptr = take_spare(mem, size);
-    if (ptr == NULL) ptr = alloc_block(size);
+    if (ptr != NULL) return ptr;
+    *zero = size >= HUGE_PAGE && MAPS_ZERO;
+    ptr = alloc_block(size);
     if (ptr == NULL && mem != NULL && mem->nspares > 0) {
         mem_trim(mem);
         ptr = alloc_block(size);
@@ -187,10 +195,17 @@ void *mem_alloc(Mem *mem, size_t size, Error *err)
     return ptr;
 }
 
+void *mem_alloc(Mem *mem, size_t size, Error *err)
+{
+    bool zero;
+    return alloc_charged(mem, size, &zero, err);
+}
+
 void *mem_alloc_zero(Mem *mem, size_t size, Error *err)
 {
-    void *ptr = mem_alloc(mem, size, err);
-    if (ptr != NULL) memset(ptr, 0, size);
+    bool zero;
+    void *ptr = alloc_charged(mem, size, &zero, err);
+    if (ptr != NULL && !zero) memset(ptr, 0, size);
     return ptr;
 }
 

@@ -4,16 +4,18 @@
  *     entry = (key0 - min0) * width1 * ... + (key1 - min1) * ... ;  a NULL key takes the last value of its width
  *
  * Used when every key is an integer with exact bounds or a code of a known dictionary and the product of the
- * widths is small. Each worker has an array of states; they are added up at the end. Only aggregates
- * whose result does not depend on the order of rows are taken. Cost: a multiply-add per key and row, and
- * one state update per aggregate and row. Memory: workers x product x state bytes, at most MAX_BYTES each.
+ * widths is small, or no larger than the input. Each worker has an array of states; they are added up at the end. Only
+ * aggregates whose result does not depend on the order of rows are taken. Cost: a multiply-add per key and row, and one
+ * state update per aggregate and row. Memory: workers x product x state bytes.
  */
 #include "exec/dense.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-enum { MAX_ENTRIES = 1 << 20, MAX_BYTES = 16 << 20, PART = 1 << 14 };
+enum { MAX_ENTRIES = 1 << 26, PART = 1 << 14 };
+enum { SMALL_ENTRIES = 1 << 20, SMALL_BYTES = 16 << 20 }; /* a worker */
+static const double MAX_BYTES = 512 << 20;                /* all workers */
 
 typedef struct DenseKey {
     Ev ev;
@@ -82,12 +84,16 @@ static bool aggs_fit(const AggSpec *aggs, uint32_t naggs)
     return true;
 }
 
-/* An array much larger than the input costs more to clear and read than hashing. */
-static bool worth_it(const Plan *input, uint64_t entries, size_t stride)
+/* An array much larger than the input costs more to clear and read than hashing; one that leaves the caches, unless
+ * there is a row for each entry. */
+static bool worth_it(const Dense *d, uint64_t entries)
 {
-    const double small = 8192, per_row = 4;
-    if (entries > MAX_ENTRIES || entries * stride > MAX_BYTES) return false;
-    return entries <= small || input->rows < 0 || (double)entries <= input->rows * per_row;
+    const double tiny = 8192, per_row = 4;
+    double rows = d->node->plan->inputs[0]->rows;
+    if (entries > MAX_ENTRIES) return false;
+    bool small = entries <= SMALL_ENTRIES && entries * d->stride <= SMALL_BYTES;
+    if (small) return (double)entries <= tiny || rows < 0 || (double)entries <= rows * per_row;
+    return (double)entries <= rows && (double)entries * (double)(d->stride + 1) * d->x->nworkers <= MAX_BYTES;
 }
 
 tcudb_status dense_new(Exec *x, PhysNode *node, const Layout *in, AggSpec *aggs, uint32_t naggs, Dense **out,
@@ -112,7 +118,7 @@ tcudb_status dense_new(Exec *x, PhysNode *node, const Layout *in, AggSpec *aggs,
         if (!ok || entries > MAX_ENTRIES) return TCUDB_OK;
         entries *= d->keys[k].width;
     }
-    if (!worth_it(plan->inputs[0], entries, d->stride)) return TCUDB_OK;
+    if (!worth_it(d, entries)) return TCUDB_OK;
     d->entries = (uint32_t)entries;
     d->arrays = ARENA_ARRAY(&x->arena, WorkerArray, x->nworkers, err);
     TRY_PTR(d->arrays);

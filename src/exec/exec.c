@@ -30,24 +30,28 @@ static void block_link(Exec *x, XBlock *block)
     pthread_mutex_unlock(&x->lock);
 }
 
-void *exec_alloc(Exec *x, size_t size, Error *err)
+static void *alloc_linked(Exec *x, size_t size, bool zero, Error *err)
 {
     if (size > SIZE_MAX / 2) {
         error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "an allocation of %zu bytes is too large", size);
         return NULL;
     }
-    XBlock *block = mem_alloc(x->env->mem, size + sizeof *block, err);
+    size_t whole = size + sizeof(XBlock);
+    XBlock *block = zero ? mem_alloc_zero(x->env->mem, whole, err) : mem_alloc(x->env->mem, whole, err);
     if (block == NULL) return NULL;
-    block->size = size + sizeof *block;
+    block->size = whole;
     block_link(x, block);
     return block + 1;
 }
 
+void *exec_alloc(Exec *x, size_t size, Error *err)
+{
+    return alloc_linked(x, size, false, err);
+}
+
 void *exec_alloc_zero(Exec *x, size_t size, Error *err)
 {
-    void *ptr = exec_alloc(x, size, err);
-    if (ptr != NULL) memset(ptr, 0, size);
-    return ptr;
+    return alloc_linked(x, size, true, err);
 }
 
 void exec_free(Exec *x, void *ptr)

@@ -280,17 +280,59 @@ static tcudb_status merge_row(Merge *m, KeyTable *t, Worker *w, const char *row,
     return TCUDB_OK;
 }
 
+/* The rows of a run that belong to a partition: run_row(k) for k in [from, to). */
+typedef struct RunPart {
+    const Run *run;
+    uint32_t from, to;
+} RunPart;
+
+static RunPart run_part(const Merge *m, uint64_t i, uint64_t part)
+{
+    const Run *run = m->runs[i];
+    return (RunPart){run, m->whole ? 0 : run->start[part], m->whole ? run->n : run->start[part + 1]};
+}
+
+static inline const char *run_row(const Merge *m, const RunPart *p, uint32_t k)
+{
+    return p->run->rows + (size_t)(m->whole ? k : p->run->order[k]) * m->level->stride;
+}
+
+/* Rows and the slots they will ask for are fetched some rows ahead: each is a cache miss. */
+static inline void fetch_ahead(const Merge *m, const KeyTable *t, const RunPart *p, uint32_t k)
+{
+    enum { ROW_AHEAD = 24, SLOT_AHEAD = 12 };
+    if (p->to - k > ROW_AHEAD) __builtin_prefetch(run_row(m, p, k + ROW_AHEAD));
+    if (p->to - k <= SLOT_AHEAD) return;
+    uint64_t hash;
+    memcpy(&hash, run_row(m, p, k + SLOT_AHEAD), sizeof hash);
+    keytable_prefetch(t, hash);
+}
+
+/* Room for the distinct rows of a partition: between its largest run and all runs, by the optimizer's estimate. */
+static uint32_t expected_rows(const Merge *m, uint64_t part)
+{
+    uint64_t all = 0, largest = 0;
+    for (uint64_t i = 0; i < m->nruns; i++) {
+        RunPart p = run_part(m, i, part);
+        all += p.to - p.from;
+        if (p.to - p.from > largest) largest = p.to - p.from;
+    }
+    double estimate = m->g->node->plan->rows / (m->whole ? 1 : PARTS) * 1.1;
+    uint64_t rows = estimate > (double)all ? all : estimate > (double)largest ? (uint64_t)estimate : largest;
+    return rows < ROWS_NONE ? (uint32_t)rows : ROWS_NONE - 1;
+}
+
 static tcudb_status merge_part(void *ctx, Worker *w, uint64_t part, Error *err)
 {
     Merge *m = ctx;
     KeyTable *t = &m->out[part];
+    TRY(keytable_reserve(t, expected_rows(m, part), err));
     for (uint64_t i = 0; i < m->nruns; i++) {
-        const Run *run = m->runs[i];
-        uint32_t from = m->whole ? 0 : run->start[part], to = m->whole ? run->n : run->start[part + 1];
-        for (uint32_t k = from; k < to; k++) {
-            uint32_t r = m->whole ? k : run->order[k];
+        RunPart p = run_part(m, i, part);
+        for (uint32_t k = p.from; k < p.to; k++) {
             if ((k & 0xfff) == 0) TRY(exec_check_cancel(m->g->x, err));
-            TRY(merge_row(m, t, w, run->rows + (size_t)r * m->level->stride, err));
+            fetch_ahead(m, t, &p, k);
+            TRY(merge_row(m, t, w, run_row(m, &p, k), err));
         }
     }
     return TCUDB_OK;

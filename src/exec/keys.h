@@ -81,12 +81,20 @@ tcudb_status keytable_init(Exec *x, const KeySpec *spec, uint32_t state_bytes, A
 void keytable_free(KeyTable *t);
 /* Detaches the rows (the caller frees them with exec_free) and empties the table. */
 char *keytable_take_rows(KeyTable *t);
+/* Room for so many more rows without growing. */
+tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err) MUST_CHECK;
 /* Row number of each key, inserted if new. */
 tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *out,
                            Error *err) MUST_CHECK;
 /* The same for one key. *found: it was there before. */
 tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found,
                           Error *err) MUST_CHECK;
+
+/* Brings in the slot where a key of this hash will be looked for. */
+static inline void keytable_prefetch(const KeyTable *t, uint64_t hash)
+{
+    __builtin_prefetch(&t->slots[hash & (t->nslots - 1)]);
+}
 
 static inline char *keytable_row(const KeyTable *t, uint32_t row)
 {

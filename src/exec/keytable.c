@@ -59,7 +59,7 @@ static tcudb_status grow_slots(KeyTable *t, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status reserve(KeyTable *t, uint32_t more, Error *err)
+tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err)
 {
     uint64_t wanted = (uint64_t)t->n + more;
     if (wanted >= ROWS_NONE) return exec_too_many_rows(err);
@@ -118,12 +118,16 @@ static tcudb_status insert(KeyTable *t, uint64_t at, const uint64_t *key, uint64
 tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *out,
                            Error *err)
 {
-    TRY(reserve(t, n, err));
+    TRY(keytable_reserve(t, n, err));
     uint32_t words = t->spec->words;
     uint64_t mask = t->nslots - 1;
     for (uint32_t i = 0; i < n; i++) __builtin_prefetch(&t->slots[hash[i] & mask]);
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t *key = keys + (size_t)i * words;
+        if (i > 0 && hash[i] == hash[i - 1] && keys_equal(t->spec, key, key - words)) { /* sorted input has runs */
+            out[i] = out[i - 1];
+            continue;
+        }
         uint64_t at = find_slot(t, key, hash[i]);
         if (t->slots[at] == 0) TRY(insert(t, at, key, hash[i], err));
         out[i] = (uint32_t)t->slots[at] - 1;
@@ -133,7 +137,7 @@ tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *ha
 
 tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found, Error *err)
 {
-    TRY(reserve(t, 1, err));
+    TRY(keytable_reserve(t, 1, err));
     uint64_t at = find_slot(t, key, hash);
     *found = t->slots[at] != 0;
     if (!*found) TRY(insert(t, at, key, hash, err));
