@@ -20,6 +20,7 @@ RUNS = int(os.environ.get("BENCH_RUNS", "3"))
 COPIES = int(os.environ.get("BENCH_COPIES", "50"))
 DATA = pathlib.Path(os.environ.get("TCUDB_DATA", HERE.parent.parent / "shared/data")) / "tpch"
 ONCE = ("nation", "region")
+TIES = {"q03": 0, "q10": 0}  # a column in which the copies' rows differ that tie for the last places: not compared
 # table: key columns, and how many of each key the sample has
 KEYS = {"part": {"p_partkey": 2000}, "supplier": {"s_suppkey": 100}, "partsupp": {"ps_partkey": 2000, "ps_suppkey": 100},
         "customer": {"c_custkey": 1500}, "orders": {"o_orderkey": 60000, "o_custkey": 1500},
@@ -54,8 +55,13 @@ def work(engine):
     for path in sorted((DATA / "queries").glob("*.sql")):
         best, rows = math.inf, None
         for _ in range(RUNS):
-            rows = db.run(path.read_text())
-            best = min(best, db.seconds)
+            seconds = 0
+            for statement in path.read_text().split(";"):  # 15 makes a view and drops it
+                if statement.strip():
+                    answer = db.run(statement)
+                    seconds += db.seconds
+                    rows = answer or rows
+            best = min(best, seconds)
         out[path.stem] = {"seconds": best, "rows": rows}
     json.dump(out, sys.stdout)
 
@@ -76,8 +82,9 @@ def same(a, b):
         return isinstance(a, str) and isinstance(b, str) and a.rstrip() == b.rstrip()  # char(n) is padded
 
 
-def equal(ours, theirs):
+def equal(ours, theirs, tie):
     """As bags: rows with equal sort keys may come in either order."""
+    ours, theirs = ([[v for i, v in enumerate(row) if i != tie] for row in rows] for rows in (ours, theirs))
     key = lambda row: [("" if v is None else v).rstrip()[:9] for v in row]
     ours, theirs = sorted(ours, key=key), sorted(theirs, key=key)
     return len(ours) == len(theirs) and all(all(map(same, a, b)) for a, b in zip(ours, theirs))
@@ -103,7 +110,7 @@ def main():
         if other:
             ratios.append(other["seconds"] / mine["seconds"])
             tail = f"{other['seconds'] * 1e3:10.1f}{ratios[-1]:10.2f}x"
-            if not equal(mine["rows"], other["rows"]):
+            if not equal(mine["rows"], other["rows"], TIES.get(name)):
                 different.append(name)
         print(f"{name:22}{mine['seconds'] * 1e3:10.1f}{tail}")
     total = sum(q["seconds"] for q in ours.values())

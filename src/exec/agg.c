@@ -98,10 +98,16 @@ typedef struct Update {
     char *base;
     size_t stride;
     const uint32_t *group;
+    uint32_t ngroups;
     const uint16_t *sel;
     uint32_t n;
     const Vector *v;
 } Update;
+
+static AggStates states_of(const Update *u)
+{
+    return (AggStates){u->base, u->stride, u->group, u->ngroups};
+}
 
 /* Runs the body for each row that is not NULL, with `s` its state and `row` its place in the vector. */
 #define EACH(State, ...)                                                                                               \
@@ -188,7 +194,8 @@ static bool sum_one_group(const Update *u)
 
 static void sum_int(const Update *u)
 {
-    if (sum_one_group(u)) return;
+    AggStates states = states_of(u);
+    if (sum_one_group(u) || agg_sum_few(u->v, u->sel, u->n, &states)) return;
     switch (u->v->phys) {
     case PHYS_I16: SUM_INT(int16_t); break;
     case PHYS_I32: SUM_INT(int32_t); break;
@@ -347,11 +354,16 @@ Value agg_state_value(const AggSpec *spec, const char *state)
     return vec_value(&v, 0);
 }
 
-static bool better(const AggSpec *spec, const char *state, const Value *x)
+static inline bool has_value(const char *state)
 {
     uint64_t has;
     memcpy(&has, state, sizeof has);
-    if (!has) return true;
+    return has != 0;
+}
+
+static bool better(const AggSpec *spec, const char *state, const Value *x)
+{
+    if (!has_value(state)) return true;
     if (spec->kind == AGG_ANY) return false;
     Value old = agg_state_value(spec, state);
     int order = value_compare(x, &old);
@@ -365,6 +377,7 @@ static tcudb_status extreme_any_type(const Update *u, Error *err)
         uint32_t row = sel_row(u->sel, i);
         if (vec_is_null(u->v, row)) continue;
         char *state = u->base + (u->group == NULL ? 0 : u->group[i] * u->stride);
+        if (u->spec->kind == AGG_ANY && has_value(state)) continue;
         Value x = vec_value(u->v, row);
         x.type = u->spec->arg;
         if (better(u->spec, state, &x)) TRY(keep_value(u->spec, u->w, state, &x, persistent, err));
@@ -443,13 +456,16 @@ static void count_rows(const Update *u)
         *(int64_t *)(void *)u->base += u->n;
         return;
     }
+    AggStates states = states_of(u);
+    if (agg_count_few(u->n, &states)) return;
     for (uint32_t i = 0; i < u->n; i++) (*(int64_t *)(void *)(u->base + u->group[i] * u->stride))++;
 }
 
 tcudb_status agg_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
                         const uint16_t *sel, uint32_t n, Error *err)
 {
-    Update update = {spec, w, states->base + spec->offset, states->stride, states->group, sel, n, args};
+    Update update = {spec, w,   states->base + spec->offset, states->stride, states->group, states->ngroups, sel,
+                     n,    args};
     const Update *u = &update;
     bool exact = spec->phys <= PHYS_I64;
     if (spec->kind == AGG_COUNT_STAR) {

@@ -30,6 +30,7 @@ typedef struct AggStates {
     char *base;
     size_t stride;
     const uint32_t *group; /* NULL: all rows belong to group 0 */
+    uint32_t ngroups;      /* group[] is below it; 0: unknown */
 } AggStates;
 
 /* 0A000 for what cannot run. */

@@ -56,4 +56,10 @@ void agg_add_square(MomentsInt *s, uint128 square);
 /* The value of a MIN, MAX or ANY state that has one. */
 Value agg_state_value(const AggSpec *spec, const char *state);
 
+enum { AGG_FEW = 64 };
+/* agg_few.c: adds the rows' values, or their number, to states of few groups; base is this aggregate's in group 0.
+ * false: nothing done, too many groups, too few rows, NULLs, or no integers. */
+bool agg_sum_few(const Vector *v, const uint16_t *sel, uint32_t n, const AggStates *states);
+bool agg_count_few(uint32_t n, const AggStates *states);
+
 #endif

@@ -254,7 +254,7 @@ static tcudb_status update(Dense *d, Worker *w, const Batch *batch, const AggSpe
         entry = entry == NULL ? NULL : own;
     }
     for (uint32_t i = 0; i < agg->nargs; i++) TRY(ev_run(&agg->args[i], w, &part, &args[i], err));
-    AggStates states = {array->states, d->stride, entry};
+    AggStates states = {array->states, d->stride, entry, d->entries};
     return agg_update(agg, w, &states, args, part.sel, part.n, err);
 }
 

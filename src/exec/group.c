@@ -148,7 +148,7 @@ static tcudb_status update_agg(Grouping *g, uint32_t a, Worker *w, const Batch *
     part.n = n;
     for (uint32_t i = 0; i < agg->nargs; i++) TRY(ev_run(&agg->args[i], w, &part, &args[i], err));
     if (g->distinct[a] == NULL) {
-        AggStates states = {table->rows + table->state_at, table->stride, rows_group};
+        AggStates states = {table->rows + table->state_at, table->stride, rows_group, table->n};
         return agg_update(agg, w, &states, args, sel, n, err);
     }
     uint32_t ncols = g->groups.spec->ncols;
@@ -175,7 +175,7 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     KeyTable *table;
     TRY(find_groups(g, &g->groups, w, cols, batch->sel, batch->n, batch->rows, &table, group, err));
     if (g->side != UINT32_MAX) {
-        AggStates states = {table->rows + table->state_at, table->stride, group};
+        AggStates states = {table->rows + table->state_at, table->stride, group, table->n};
         return agg_update(&g->aggs[g->side], w, &states, NULL, batch->sel, batch->n, err);
     }
     for (uint32_t a = 0; a < g->naggs; a++) TRY(update_agg(g, a, w, batch, cols, table, group, err));
@@ -393,7 +393,7 @@ static tcudb_status add_distinct_rows(Grouping *g, uint32_t a, const KeyTable *s
         uint16_t row = (uint16_t)i;
         TRY(keytable_add(&groups[part], keys + (size_t)i * words, hash[i], &group, &found, err));
         assert(found);
-        AggStates states = {keytable_state(&groups[part], group), 0, NULL};
+        AggStates states = {.base = keytable_state(&groups[part], group)};
         TRY(agg_update(&g->aggs[a], w, &states, cols + nkeys, &row, 1, err));
     }
     return TCUDB_OK;

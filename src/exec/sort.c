@@ -8,6 +8,7 @@
  * of workers. With a limit, each run keeps only the rows that can appear.
  */
 #include "exec/sort_int.h"
+#include "type/num.h"
 
 #include <assert.h>
 
@@ -56,6 +57,32 @@ static Str text_of(const RowsCol *col, uint64_t row)
     return col->dict ? col->view.values[((const uint32_t *)col->data)[row]] : ((const Str *)col->data)[row];
 }
 
+/* Saturating: what is cut off is compared by value. */
+static uint64_t int128_word(int128 v)
+{
+    int64_t word = v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
+    return (uint64_t)word ^ UINT64_C(1) << 63;
+}
+
+static int128 floor_div(int128 a, int128 b)
+{
+    return a / b - (a % b < 0);
+}
+
+/* Of any scale: floor(v x 2^20), saturating; digits after the 30th decimal are cut off first. */
+static uint64_t num_word(const Num *num)
+{
+    enum { FRACTION_BITS = 20, MAX_SCALE = 30 };
+    if (num->kind != NUM_FINITE) return num->kind == NUM_NINF ? 0 : UINT64_MAX;
+    int scale = num->scale > MAX_SCALE ? MAX_SCALE : num->scale;
+    int128 unit = num_pow10(scale), value = floor_div(num->value, num_pow10(num->scale - scale));
+    int128 whole = floor_div(value, unit), fraction = ((value - whole * unit) << FRACTION_BITS) / unit;
+    const int128 limit = (int128)1 << (62 - FRACTION_BITS);
+    if (whole >= limit) return int128_word((int128)1 << 62);
+    if (whole < -limit) return int128_word(-((int128)1 << 62));
+    return int128_word(whole * (1 << FRACTION_BITS) + fraction);
+}
+
 uint64_t sort_word(const RowsCol *col, uint64_t row)
 {
     const uint64_t sign = UINT64_C(1) << 63;
@@ -64,7 +91,8 @@ uint64_t sort_word(const RowsCol *col, uint64_t row)
     case PHYS_I16: return (uint64_t)((const int16_t *)col->data)[row] ^ sign;
     case PHYS_I32: return (uint64_t)((const int32_t *)col->data)[row] ^ sign;
     case PHYS_I64: return (uint64_t)((const int64_t *)col->data)[row] ^ sign;
-    case PHYS_I128: return (uint64_t)(((const int128 *)col->data)[row] >> 64) ^ sign;
+    case PHYS_I128: return int128_word(((const int128 *)col->data)[row]);
+    case PHYS_NUM: return num_word(&((const Num *)col->data)[row]);
     case PHYS_F32: return float_word(((const float *)col->data)[row]);
     case PHYS_F64: return float_word(((const double *)col->data)[row]);
     case PHYS_STR: return text_word(text_of(col, row));
