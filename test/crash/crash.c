@@ -1,12 +1,14 @@
 /* crash: kill -9 at random moments.
  *
- *     crash [CYCLES [SEED]]         default 50 cycles, seed 1
+ *     crash [CYCLES [SEED [DATABASES]]]         default 50 cycles, seed 1, 4 databases at a time
  *
  * A child opens the database and runs transactions for ever: each adds rows (n, n * 7, text of n) for the next numbers,
  * one to a few thousand at a time, sometimes through an appender large enough for part files, sometimes deletes rows,
  * drops and makes a second table. After each commit it writes the transaction's number to a pipe. The parent kills it
- * after a random time, opens the database and checks: every acknowledged transaction is there, at most one more, and it
- * is whole. Then the next cycle goes on in the same directory. */
+ * some time after a random one of them (after the fork in every fourth cycle, so that opening is hit too), opens the
+ * database and checks: every acknowledged transaction is there, at most one more, and it is whole. Then the next cycle
+ * goes on in the same directory, which starts over when it has grown: checking reads every row. Several processes share
+ * the cycles, each with its own database. */
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -14,8 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { ROWS_MAX = 400000 }; /* a database starts over */
 
 static char dir[128];
 static Error err;
@@ -239,7 +244,8 @@ static uint64_t check(uint64_t least, bool read_only)
     return k;
 }
 
-static uint64_t cycle(uint64_t k, uint64_t delay_us)
+/* Waits for `wait_for` acknowledgements, then for a time; kills. The result is the next transaction's number. */
+static uint64_t cycle(uint64_t k, uint64_t wait_for, uint64_t delay_us)
 {
     int ends[2];
     if (pipe(ends) != 0) die("pipe");
@@ -250,9 +256,10 @@ static uint64_t cycle(uint64_t k, uint64_t delay_us)
         child(k, ends[1]);
     }
     close(ends[1]);
+    uint64_t number, least = k;
+    while (wait_for-- > 0 && read(ends[0], &number, sizeof number) == sizeof number) least = number + 1;
     usleep((useconds_t)delay_us);
     kill(pid, SIGKILL);
-    uint64_t number, least = k;
     while (read(ends[0], &number, sizeof number) == sizeof number) least = number + 1;
     close(ends[0]);
     int wait_status;
@@ -261,27 +268,62 @@ static uint64_t cycle(uint64_t k, uint64_t delay_us)
     return least;
 }
 
+static void remove_all(const char *path)
+{
+    char command[160];
+    snprintf(command, sizeof command, "rm -rf '%s'", path);
+    if (system(command) != 0) die(command);
+}
+
+/* The number of transactions that were acknowledged. */
+static uint64_t run_cycles(const char *base, uint64_t database, uint64_t cycles, uint64_t seed)
+{
+    snprintf(dir, sizeof dir, "%s/%" PRIu64 ".tcu", base, database);
+    uint64_t k = 0, transactions = 0;
+    for (uint64_t i = 0; i < cycles; i++) {
+        uint64_t random = mix((seed * 1000003 + database) * 1000003 + i);
+        uint64_t least = cycle(k, i % 4 == 0 ? 0 : random % 9, mix(random) % (i % 4 == 0 ? 40000 : 12000));
+        transactions += least - k;
+        k = check(least, i % 2 == 1 && least > 0);
+        uint64_t added, deleted;
+        totals(k, &added, &deleted);
+        if (added > ROWS_MAX) {
+            remove_all(dir);
+            k = 0;
+        }
+    }
+    return transactions;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t cycles = argc > 1 ? strtoull(argv[1], NULL, 10) : 50;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    char base[] = "/tmp/tcudb_kill_XXXXXX", command[160];
-    if (mkdtemp(base) == NULL) die("mkdtemp");
-    snprintf(dir, sizeof dir, "%s/db.tcu", base);
-    uint64_t k = 0;
-    for (uint64_t i = 0; i < cycles; i++) {
-        uint64_t least = cycle(k, 300 + mix(seed * 1000003 + i) % 60000);
-        k = check(least, i % 2 == 1 && least > 0);
-        uint64_t added, deleted;
-        totals(k, &added, &deleted);
-        if (added > 3000000) { /* start over before it grows too large */
-            snprintf(command, sizeof command, "rm -rf '%s'", dir);
-            if (system(command) != 0) die(command);
-            k = 0;
+    uint64_t databases = argc > 3 ? strtoull(argv[3], NULL, 10) : 4;
+    char base[64];
+    snprintf(base, sizeof base, "%s/tcudb_kill_XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+    bool lost = databases == 0;
+    uint64_t *done =
+        mmap(NULL, sizeof *done * (databases + 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (done == MAP_FAILED || mkdtemp(base) == NULL) die("mkdtemp");
+    for (uint64_t d = 0; d < databases; d++) {
+        pid_t pid = fork();
+        if (pid < 0) die("fork");
+        if (pid == 0) {
+            done[d] = run_cycles(base, d, cycles / databases + (d < cycles % databases), seed);
+            _exit(0);
         }
     }
-    snprintf(command, sizeof command, "rm -rf '%s'", base);
-    if (system(command) != 0) die(command);
-    printf("crash: %" PRIu64 " cycles, seed %" PRIu64 ": nothing lost\n", cycles, seed);
+    int status;
+    while (wait(&status) > 0) lost |= status != 0;
+    if (lost) {
+        fprintf(stderr, "crash: seed %" PRIu64 ", %" PRIu64 " databases: look into %s\n", seed, databases, base);
+        return 1;
+    }
+    remove_all(base);
+    uint64_t transactions = 0;
+    for (uint64_t d = 0; d < databases; d++) transactions += done[d];
+    printf("crash: %" PRIu64 " cycles, %" PRIu64 " transactions, seed %" PRIu64 ": nothing lost\n", cycles,
+           transactions, seed);
     return 0;
 }
