@@ -168,7 +168,7 @@ tcudb_status settings_set(Settings *settings, Str name, Str value, Error *err)
     if (value.len >= sizeof text)
         return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "value of parameter \"%s\" is longer than %d bytes",
                          info->name, SETTING_TEXT_MAX - 1);
-    memcpy(text, value.ptr, value.len);
+    if (value.len > 0) memcpy(text, value.ptr, value.len);
     text[value.len] = '\0';
     int64_t number = 0;
     bool ok = true;

@@ -75,6 +75,7 @@ typedef struct BindEnv {
     const TableFunc *(*find_table_func)(Str name);
     const Type *param_types; /* given in advance by PREPARE or the API; TYPE_NONE: infer */
     uint32_t nparam_types;
+    const atomic_bool *cancel; /* may be NULL */
 } BindEnv;
 
 /* The statement lives in the arena. */

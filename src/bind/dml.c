@@ -73,7 +73,7 @@ tcudb_status bind_default(Binder *b, const ColumnDef *col, Expr **out, Error *er
     TRY_PTR(text);
     Ast *ast = NULL;
     uint32_t n = 0;
-    TRY(sql_parse(b->arena, str_of(text), &ast, &n, err));
+    TRY(sql_parse(b->arena, str_of(text), b->env->cancel, &ast, &n, err));
     const Node *node = default_node(ast, n);
     if (node == NULL)
         return error_set(err, SQLSTATE_DATA_CORRUPTED, "the default of column \"" STR_FMT "\" is damaged",

@@ -69,7 +69,7 @@ static tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, E
 {
     Ast *ast = NULL;
     uint32_t n = 0;
-    TRY(sql_parse(b->arena, view->sql, &ast, &n, err));
+    TRY(sql_parse(b->arena, view->sql, b->env->cancel, &ast, &n, err));
     const PgQuery__SelectStmt *query = view_query(ast, n);
     if (query == NULL)
         return error_set(err, SQLSTATE_DATA_CORRUPTED, "the definition of view \"" STR_FMT "\" is damaged",

@@ -123,7 +123,7 @@ tcudb_status list_source_encode(const void *bytes, size_t size, ListSource sourc
     tcudb_status status;
     void *aligned = NULL;
     assert(source != LIST_FROM_API);
-    if ((uintptr_t)bytes % 8 != 0) { /* words are read in place */
+    if (size > 0 && (uintptr_t)bytes % 8 != 0) { /* words are read in place */
         aligned = mem_alloc(mem, size, err);
         TRY_PTR(aligned);
         memcpy(aligned, bytes, size);

@@ -46,7 +46,7 @@ static uint64_t float_word(double v)
 static uint64_t text_word(Str text)
 {
     unsigned char head[8] = {0};
-    memcpy(head, text.ptr, text.len < 8 ? text.len : 8);
+    if (text.len > 0) memcpy(head, text.ptr, text.len < 8 ? text.len : 8);
     uint64_t u;
     memcpy(&u, head, sizeof u);
     return __builtin_bswap64(u);

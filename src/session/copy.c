@@ -55,7 +55,7 @@ static tcudb_status eval_default(Run *run, const ColumnDef *col, Value *out, Err
     uint32_t n = 0;
     char *sql = arena_printf(run->arena, err, "SELECT (" STR_FMT ")", STR_ARG(col->default_sql));
     TRY_PTR(sql);
-    TRY(sql_parse(run->arena, str_of(sql), &ast, &n, err));
+    TRY(sql_parse(run->arena, str_of(sql), &run->session->watch.cancel, &ast, &n, err));
     TRY(session_bind(run, ast, NULL, 0, &stmt, err));
     Run inner = *run;
     inner.stmt = stmt;

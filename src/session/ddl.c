@@ -53,7 +53,8 @@ typedef struct ViewState {
     bool works;
 } ViewState;
 
-static bool view_works(Run *run, const ViewDef *view)
+/* Whether the view's query binds. Short memory and interrupts say nothing of the view: they are errors. */
+static tcudb_status view_works(Run *run, const ViewDef *view, bool *works, Error *err)
 {
     Arena scratch;
     arena_init(&scratch, run->arena->mem);
@@ -62,10 +63,13 @@ static bool view_works(Run *run, const ViewDef *view)
     Ast *ast = NULL;
     Stmt *stmt = NULL;
     uint32_t n = 0;
-    bool works = sql_parse(&scratch, view->sql, &ast, &n, NULL) == TCUDB_OK && n == 1 &&
-                 session_bind(&inner, ast, NULL, 0, &stmt, NULL) == TCUDB_OK;
+    tcudb_status status = sql_parse(&scratch, view->sql, &inner.session->watch.cancel, &ast, &n, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind(&inner, ast, NULL, 0, &stmt, err);
     arena_free(&scratch);
-    return works;
+    *works = status == TCUDB_OK && n == 1;
+    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
+    error_clear(err);
+    return TCUDB_OK;
 }
 
 static tcudb_status list_views(Run *run, ViewState **out, uint32_t *n, Error *err)
@@ -78,19 +82,25 @@ static tcudb_status list_views(Run *run, ViewState **out, uint32_t *n, Error *er
         const ViewDef *view = txn_view_at(txn, i);
         char *name = arena_strndup(run->arena, view->name.ptr, view->name.len, err);
         TRY_PTR(name);
-        (*out)[i] = (ViewState){.name = {name, view->name.len}, .works = view_works(run, view)};
+        (*out)[i] = (ViewState){.name = {name, view->name.len}};
+        TRY(view_works(run, view, &(*out)[i].works, err));
     }
     return TCUDB_OK;
 }
 
-/* The next view that worked in `before` and no longer does; NULL: none. */
-static const ViewDef *broken_view(Run *run, const ViewState *before, uint32_t n)
+/* *out: the next view that worked in `before` and no longer does; NULL: none. */
+static tcudb_status broken_view(Run *run, const ViewState *before, uint32_t n, const ViewDef **out, Error *err)
 {
+    *out = NULL;
     for (uint32_t i = 0; i < n; i++) {
         const ViewDef *view = before[i].works ? txn_view(run->session->txn, before[i].name) : NULL;
-        if (view != NULL && !view_works(run, view)) return view;
+        bool works = true;
+        if (view != NULL) TRY(view_works(run, view, &works, err));
+        if (works) continue;
+        *out = view;
+        break;
     }
-    return NULL;
+    return TCUDB_OK;
 }
 
 /* ---- dropping ------------------------------------------------------------------------------ */
@@ -113,7 +123,8 @@ static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views
     const Stmt *stmt = run->stmt;
     const char *kind = stmt->view ? "view" : "table";
     for (;;) {
-        const ViewDef *view = broken_view(run, views, nviews);
+        const ViewDef *view;
+        TRY(broken_view(run, views, nviews, &view, err));
         if (view == NULL) return TCUDB_OK;
         if (!stmt->cascade) {
             error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
@@ -168,7 +179,8 @@ tcudb_status session_rename(Run *run, Error *err)
     }
     TRY(list_views(run, &views, &nviews, err));
     TRY(txn_rename_table(run->session->txn, stmt->name, stmt->text, err));
-    const ViewDef *view = broken_view(run, views, nviews);
+    const ViewDef *view;
+    TRY(broken_view(run, views, nviews, &view, err));
     if (view == NULL) return TCUDB_OK;
     error_unsupported(err, 0, "renaming a table that a view depends on");
     error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));

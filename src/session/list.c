@@ -76,8 +76,11 @@ static tcudb_status view_columns(Run *run, const ViewDef *view, Rows *rows, Erro
     Ast *ast = NULL;
     Stmt *stmt = NULL;
     uint32_t n = 0;
-    if (sql_parse(run->arena, view->sql, &ast, &n, err) != TCUDB_OK || n != 1) return TCUDB_OK;
-    if (session_bind(run, ast, NULL, 0, &stmt, err) != TCUDB_OK || stmt->plan == NULL) return TCUDB_OK;
+    tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind(run, ast, NULL, 0, &stmt, err);
+    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
+    if (status != TCUDB_OK || stmt == NULL || stmt->plan == NULL)
+        return TCUDB_OK; /* a view that does not work any more */
     for (uint32_t c = 0; c < view->ncols && c < stmt->plan->ncols; c++)
         TRY(column_row(rows, view->name, view->cols[c], stmt->plan->cols[c].type, false, (Str){0}, err));
     return TCUDB_OK;

@@ -29,7 +29,7 @@ static tcudb_status parse_text(Prepared *prepared, Str sql, Error *err)
     char *copy = arena_strndup(&prepared->arena, sql.ptr, sql.len, err);
     TRY_PTR(copy);
     prepared->sql = (Str){copy, sql.len};
-    TRY(sql_parse(&prepared->arena, prepared->sql, &prepared->ast, &n, err));
+    TRY(sql_parse(&prepared->arena, prepared->sql, NULL, &prepared->ast, &n, err));
     if (n == 0) prepared->ast = NULL;
     if (n > 1)
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");

@@ -127,7 +127,7 @@ tcudb_status session_run(Session *session, Str sql, const SessionSink *sink, Err
     arena_init(&arena, db_mem(session->instance->db));
     Ast *asts = NULL;
     uint32_t n = 0;
-    tcudb_status status = sql_parse(&arena, sql, &asts, &n, err);
+    tcudb_status status = sql_parse(&arena, sql, &session->watch.cancel, &asts, &n, err);
     if (status != TCUDB_OK && session->block) session->failed = true;
     for (uint32_t i = 0; i < n && status == TCUDB_OK; i++) status = run_parsed(session, &asts[i], sink, err);
     arena_free(&arena);

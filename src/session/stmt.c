@@ -18,6 +18,7 @@ tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t 
         .find_table_func = files_find_table_func,
         .param_types = types,
         .nparam_types = ntypes,
+        .cancel = &session->watch.cancel,
     };
     return bind_statement(run->arena, &env, ast, out, err);
 }

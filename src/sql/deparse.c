@@ -5,6 +5,7 @@
  * the tree: the expression is put into a SELECT of its own, which is deparsed, and "SELECT " is cut off.
  */
 #include "sql/ast.h"
+#include "sql/pg_call.h"
 
 #include <assert.h>
 #include <pg_query.h>
@@ -39,23 +40,36 @@ static tcudb_status pack(Arena *arena, const Node *node, PgQueryProtobuf *out, E
     return TCUDB_OK;
 }
 
-tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error *err)
+typedef struct Deparse {
+    PgQueryProtobuf tree;
+    PgQueryDeparseResult result;
+} Deparse;
+
+static void call_deparse(void *ctx)
+{
+    Deparse *deparse = ctx;
+    deparse->result = pg_query_deparse_protobuf(deparse->tree);
+}
+
+static tcudb_status take_text(Arena *arena, const PgQueryDeparseResult *result, Str *out, Error *err)
 {
     static const char prefix[] = "SELECT ";
-    PgQueryProtobuf packed;
-    TRY(pack(arena, node, &packed, err));
-    PgQueryDeparseResult result = pg_query_deparse_protobuf(packed);
-    tcudb_status status = TCUDB_OK;
-    if (result.error != NULL || strncmp(result.query, prefix, sizeof prefix - 1) != 0) {
-        status = error_unsupported(err, 0, "this expression as a default");
-    } else {
-        const char *text = result.query + sizeof prefix - 1;
-        char *copy = arena_strndup(arena, text, strlen(text), err);
-        if (copy == NULL)
-            status = TCUDB_NOMEM;
-        else
-            *out = str_of(copy);
-    }
-    pg_query_free_deparse_result(result);
+    if (result->error != NULL || strncmp(result->query, prefix, sizeof prefix - 1) != 0)
+        return error_unsupported(err, 0, "this expression as a default");
+    const char *text = result->query + sizeof prefix - 1;
+    char *copy = arena_strndup(arena, text, strlen(text), err);
+    TRY_PTR(copy);
+    *out = str_of(copy);
+    return TCUDB_OK;
+}
+
+tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error *err)
+{
+    PgCall call;
+    Deparse deparse = {0};
+    TRY(pack(arena, node, &deparse.tree, err));
+    tcudb_status status = pg_call(&call, arena->mem, NULL, call_deparse, &deparse, err);
+    if (status == TCUDB_OK) status = take_text(arena, &deparse.result, out, err);
+    pg_call_end(&call);
     return status;
 }

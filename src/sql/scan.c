@@ -9,6 +9,7 @@
  *
  * Cost: one scan, about a third of a parse.
  */
+#include "sql/pg_call.h"
 #include "sql/sql_int.h"
 
 #include <assert.h>
@@ -26,37 +27,52 @@ static void proto_free(void *arena, void *ptr)
     (void)arena, (void)ptr; /* the arena frees */
 }
 
-tcudb_status sql_scan_tokens(Arena *arena, const char *text, SqlToken **out, uint32_t *n, bool *ok,
-                             const char **message, Error *err)
+typedef struct Scan {
+    const char *text;
+    PgQueryScanResult result;
+} Scan;
+
+static void call_scan(void *ctx)
 {
-    tcudb_status status = TCUDB_OK;
-    *out = NULL;
-    *n = 0;
-    *message = NULL;
-    PgQueryScanResult scan = pg_query_scan(text);
-    *ok = scan.error == NULL;
-    if (!*ok) {
-        char *copy = arena_strndup(arena, scan.error->message, strlen(scan.error->message), err);
-        if (copy == NULL) status = TCUDB_NOMEM;
-        *message = copy;
-        goto done;
-    }
+    Scan *scan = ctx;
+    scan->result = pg_query_scan(scan->text);
+}
+
+static tcudb_status take_tokens(Arena *arena, PgQueryProtobuf packed, SqlToken **out, uint32_t *n, Error *err)
+{
     ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
     PgQuery__ScanResult *result =
-        pg_query__scan_result__unpack(&allocator, scan.pbuf.len, (const uint8_t *)scan.pbuf.data);
+        pg_query__scan_result__unpack(&allocator, packed.len, (const uint8_t *)packed.data);
     SqlToken *tokens = result == NULL ? NULL : ARENA_ARRAY(arena, SqlToken, result->n_tokens, err);
-    if (tokens == NULL) {
-        status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
-        goto done;
-    }
+    if (tokens == NULL) return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
     for (size_t i = 0; i < result->n_tokens; i++) {
         const PgQuery__ScanToken *token = result->tokens[i];
         if (token->token == PG_QUERY__TOKEN__SQL_COMMENT || token->token == PG_QUERY__TOKEN__C_COMMENT) continue;
         tokens[(*n)++] = (SqlToken){(uint32_t)token->start, (uint32_t)token->end, (int)token->token};
     }
     *out = tokens;
+    return TCUDB_OK;
+}
+
+tcudb_status sql_scan_tokens(Arena *arena, const char *text, const atomic_bool *cancel, SqlToken **out, uint32_t *n,
+                             bool *ok, const char **message, Error *err)
+{
+    PgCall call;
+    Scan scan = {.text = text};
+    *out = NULL;
+    *n = 0;
+    *message = NULL;
+    tcudb_status status = pg_call(&call, arena->mem, cancel, call_scan, &scan, err);
+    if (status != TCUDB_OK) goto done;
+    *ok = scan.result.error == NULL;
+    if (*ok) {
+        status = take_tokens(arena, scan.result.pbuf, out, n, err);
+    } else {
+        *message = arena_strndup(arena, scan.result.error->message, strlen(scan.result.error->message), err);
+        if (*message == NULL) status = TCUDB_NOMEM;
+    }
 done:
-    pg_query_free_scan_result(scan);
+    pg_call_end(&call);
     return status;
 }
 
@@ -165,7 +181,7 @@ bool sql_incomplete(Str text)
     uint32_t n = 0;
     const char *message = NULL;
     char *copy = arena_strndup(&arena, text.ptr == NULL ? "" : text.ptr, text.len, NULL);
-    if (copy != NULL && sql_scan_tokens(&arena, copy, &tokens, &n, &ok, &message, NULL) == TCUDB_OK) {
+    if (copy != NULL && sql_scan_tokens(&arena, copy, NULL, &tokens, &n, &ok, &message, NULL) == TCUDB_OK) {
         if (!ok) incomplete = message != NULL && strncmp(message, "unterminated", 12) == 0;
         int depth = 0;
         for (uint32_t i = 0; i < n; i++) {
@@ -184,7 +200,7 @@ tcudb_status sql_after_as(Arena *arena, const Ast *ast, int *offset, Error *err)
     bool ok = false;
     const char *message = NULL;
     const struct SqlSource *source = ast->source;
-    TRY(sql_scan_tokens(arena, source->parsed, &tokens, &n, &ok, &message, err));
+    TRY(sql_scan_tokens(arena, source->parsed, NULL, &tokens, &n, &ok, &message, err));
     *offset = -1;
     int depth = 0;
     for (uint32_t i = 0; i < n; i++) {

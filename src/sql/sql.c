@@ -4,11 +4,12 @@
  *     text -> tokens -> depth check -> FROM 'file' rewritten -> pg_query_parse_protobuf -> structs in the arena
  *
  * The trees are protobuf-c structs unpacked straight into the caller's arena. Errors come with PostgreSQL's
- * message and cursor position, but without a SQLSTATE: all but a few are syntax errors. libpg_query keeps its
- * state per thread and returns with everything freed; running out of memory inside it is its own affair.
+ * message and cursor position, but without a SQLSTATE: all but a few are syntax errors. libpg_query runs in
+ * memory of ours (pg_call.c), so it cannot fail in ways of its own.
  *
  * Limits: depth of nesting (scan.c); NUL bytes and invalid UTF-8 are refused (22021).
  */
+#include "sql/pg_call.h"
 #include "sql/sql_int.h"
 
 #include <assert.h>
@@ -28,7 +29,7 @@ static const char *sqlstate_of(const char *message)
 {
     if (strstr(message, "stack depth limit exceeded") != NULL) return SQLSTATE_STATEMENT_TOO_COMPLEX;
     if (strstr(message, "memory exhausted") != NULL) return SQLSTATE_STATEMENT_TOO_COMPLEX;
-    if (strstr(message, "out of memory") != NULL) return SQLSTATE_OUT_OF_MEMORY;
+    if (strstr(message, "invalid memory alloc request size") != NULL) return SQLSTATE_PROGRAM_LIMIT_EXCEEDED;
     if (strstr(message, "not yet implemented") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
     if (strstr(message, "invalid byte sequence") != NULL) return SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE;
     if (strncmp(message, "frame ", 6) == 0) return SQLSTATE_WINDOWING_ERROR;
@@ -53,19 +54,34 @@ static tcudb_status report(const SqlSource *source, const PgQueryError *error, E
     return error_at(err, sqlstate_of(message), error_position(source, error->cursorpos), "%s", message);
 }
 
-static tcudb_status unpack(Arena *arena, const SqlSource *source, PgQuery__ParseResult **out, Error *err)
+typedef struct Parse {
+    const char *text;
+    PgQueryProtobufParseResult result;
+} Parse;
+
+static void call_parse(void *ctx)
 {
-    tcudb_status status = TCUDB_OK;
-    PgQueryProtobufParseResult parse = pg_query_parse_protobuf(source->parsed);
-    if (parse.error != NULL) {
-        status = report(source, parse.error, err);
-        goto done;
-    }
+    Parse *parse = ctx;
+    parse->result = pg_query_parse_protobuf(parse->text);
+}
+
+static tcudb_status unpack(Arena *arena, PgQueryProtobuf packed, PgQuery__ParseResult **out, Error *err)
+{
     ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
-    *out = pg_query__parse_result__unpack(&allocator, parse.parse_tree.len, (const uint8_t *)parse.parse_tree.data);
-    if (*out == NULL) status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
-done:
-    pg_query_free_protobuf_parse_result(parse);
+    *out = pg_query__parse_result__unpack(&allocator, packed.len, (const uint8_t *)packed.data);
+    return *out == NULL ? error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory") : TCUDB_OK;
+}
+
+static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atomic_bool *cancel,
+                               PgQuery__ParseResult **out, Error *err)
+{
+    PgCall call;
+    Parse parse = {.text = source->parsed};
+    tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, &parse, err);
+    if (status == TCUDB_OK)
+        status = parse.result.error != NULL ? report(source, parse.result.error, err)
+                                            : unpack(arena, parse.result.parse_tree, out, err);
+    pg_call_end(&call);
     return status;
 }
 
@@ -83,7 +99,7 @@ static Ast make_ast(const SqlSource *source, const PgQuery__RawStmt *raw)
                  .source = source};
 }
 
-tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *err)
+tcudb_status sql_parse(Arena *arena, Str text, const atomic_bool *cancel, Ast **out, uint32_t *n, Error *err)
 {
     *out = NULL;
     *n = 0;
@@ -94,13 +110,13 @@ tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *er
     uint32_t ntokens = 0;
     bool ok = false;
     const char *message = NULL;
-    TRY(sql_scan_tokens(arena, source->parsed, &tokens, &ntokens, &ok, &message, err));
+    TRY(sql_scan_tokens(arena, source->parsed, cancel, &tokens, &ntokens, &ok, &message, err));
     if (ok) { /* otherwise the parser reports the same error with its position */
         TRY(sql_check_depth(tokens, ntokens, err));
         TRY(sql_rewrite_files(arena, tokens, ntokens, source, err));
     }
     PgQuery__ParseResult *result = NULL;
-    TRY(unpack(arena, source, &result, err));
+    TRY(parse_tree(arena, source, cancel, &result, err));
     assert(result != NULL);
     Ast *asts = ARENA_ARRAY(arena, Ast, result->n_stmts, err);
     TRY_PTR(asts);

@@ -18,8 +18,9 @@ typedef struct Ast {
 } Ast;
 
 /* Parses all statements of a text. The trees live in the arena. Syntax errors: 42601 with position, as
- * PostgreSQL words them. An empty text gives *n == 0. */
-tcudb_status sql_parse(Arena *arena, Str text, Ast **out, uint32_t *n, Error *err) MUST_CHECK;
+ * PostgreSQL words them. An empty text gives *n == 0. 57014 once *cancel (may be NULL) is true. */
+tcudb_status sql_parse(Arena *arena, Str text, const atomic_bool *cancel, Ast **out, uint32_t *n,
+                       Error *err) MUST_CHECK;
 /* Byte offset in the parsed text (a node's `location`) -> 1-based character position in the original. */
 int sql_position(const Ast *ast, int location);
 /* Whether a text ends inside a statement (open quote, comment, parenthesis or no semicolon): the shell asks

@@ -37,8 +37,8 @@ int sql_source_character(const SqlSource *source, uint32_t at);
 
 /* All tokens but comments. *ok false: the scanner reports an error, its message in *message (which may be
  * NULL), and there are no tokens. */
-tcudb_status sql_scan_tokens(Arena *arena, const char *text, SqlToken **out, uint32_t *n, bool *ok,
-                             const char **message, Error *err) MUST_CHECK;
+tcudb_status sql_scan_tokens(Arena *arena, const char *text, const atomic_bool *cancel, SqlToken **out, uint32_t *n,
+                             bool *ok, const char **message, Error *err) MUST_CHECK;
 /* Reports 54001 if the statement could nest deeper than the recursive walks over trees allow. */
 tcudb_status sql_check_depth(const SqlToken *tokens, uint32_t n, Error *err) MUST_CHECK;
 /* FROM 'file' -> FROM read_csv('file'): fills the source's parsed text and edits. */

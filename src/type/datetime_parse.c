@@ -551,7 +551,7 @@ static Verdict check(Decoder *d)
 static Verdict decode(Decoder *d, Str text)
 {
     char copy[MAX_TEXT];
-    if (text.len >= sizeof copy || memchr(text.ptr, 0, text.len) != NULL) return BAD_FORMAT;
+    if (text.len == 0 || text.len >= sizeof copy || memchr(text.ptr, 0, text.len) != NULL) return BAD_FORMAT;
     memcpy(copy, text.ptr, text.len);
     copy[text.len] = '\0';
     if (!cut_fields(d, copy)) return BAD_FORMAT;

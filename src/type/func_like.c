@@ -75,7 +75,7 @@ static tcudb_status compile(Arena *arena, Str p, Pattern *out, Error *err)
 static int64_t match_here(const Piece *piece, Str s)
 {
     if (piece->literal) {
-        if (s.len < piece->len || memcmp(s.ptr, piece->bytes, piece->len) != 0) return -1;
+        if (s.len < piece->len || (piece->len > 0 && memcmp(s.ptr, piece->bytes, piece->len) != 0)) return -1;
         return piece->len;
     }
     uint32_t at = 0;
@@ -115,7 +115,9 @@ static bool find_piece(const Piece *piece, Str *s)
 /* The last piece must end the text: it is as many characters as elements, counted from the end. */
 static bool match_end(const Piece *piece, Str s)
 {
-    if (piece->literal) return s.len >= piece->len && memcmp(s.ptr + s.len - piece->len, piece->bytes, piece->len) == 0;
+    if (piece->literal)
+        return s.len >= piece->len &&
+               (piece->len == 0 || memcmp(s.ptr + s.len - piece->len, piece->bytes, piece->len) == 0);
     for (uint32_t i = s.len + 1; i-- > 0;) {
         if (i < s.len && ((unsigned char)s.ptr[i] & 0xc0) == 0x80) continue;
         Str rest = {s.ptr + i, s.len - i};

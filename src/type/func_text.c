@@ -163,7 +163,7 @@ KERNEL(text_repeat)
         uint64_t times = y > 0 ? (uint64_t)y : 0;
         char *to = NULL;
         TRY(text_room(ctx, times * x.len, &to, err));
-        for (uint64_t k = 0; k < times; k++) memcpy(to + k * x.len, x.ptr, x.len);
+        for (uint64_t k = 0; k < times && x.len > 0; k++) memcpy(to + k * x.len, x.ptr, x.len);
         r = (Str){to, (uint32_t)(times * x.len)};
     });
     return TCUDB_OK;

@@ -503,7 +503,7 @@ tcudb_status interval_parse(Str text, uint32_t fields, Interval *out, Error *err
     char copy[MAX_TEXT];
     Reader r = {0};
     Verdict v = BAD_FORMAT;
-    if (text.len < sizeof copy && memchr(text.ptr, 0, text.len) == NULL) {
+    if (text.len > 0 && text.len < sizeof copy && memchr(text.ptr, 0, text.len) == NULL) {
         memcpy(copy, text.ptr, text.len);
         copy[text.len] = '\0';
         if (cut_fields(&r, copy)) v = read_fields(&r, wanted);

@@ -1,10 +1,10 @@
 /*
  * fail_nth.c: a library to preload (LD_PRELOAD) that makes the n-th call of a kind fail.
  *
- * TCUDB_FAIL=alloc:N fails the N-th allocation of tcudb itself (base/mem.c takes all of them from aligned_alloc);
- * malloc:N one of the libraries' (libpg_query 15-4.0.0 does not check its own: a known limit); io:N the N-th file
- * call (open, read, write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file). With a
- * trailing + every later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
+ * TCUDB_FAIL=alloc:N fails the N-th allocation of tcudb itself (base/mem.c takes all of them from aligned_alloc
+ * and mmap; libpg_query's are among them); malloc:N one of the other libraries'; io:N the N-th file call (open, read,
+ * write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file). With a trailing + every
+ * later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
  * When the call fails, "F" is written to the descriptor in TCUDB_FAIL_FD, so that the driver knows that the program
  * made at least N such calls.
  */

@@ -25,7 +25,7 @@ static tcudb_status run(const Target *target, Str sql, bool define, Error *err)
     BindEnv env = {.txn = target->txn, .settings = &settings, .find_table_func = define ? NULL : files_find_table_func};
     mem_init(&mem, 64 << 20);
     arena_init(&arena, &mem);
-    tcudb_status status = sql_parse(&arena, sql, &asts, &n, err);
+    tcudb_status status = sql_parse(&arena, sql, NULL, &asts, &n, err);
     for (uint32_t i = 0; i < n && status == TCUDB_OK; i++) {
         Stmt *stmt;
         status = bind_statement(&arena, &env, &asts[i], &stmt, err);

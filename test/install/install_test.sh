@@ -3,6 +3,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$root/build}
+[ -z "${SANITIZE:-}" ] || { echo "a plain program cannot use a sanitizer's library"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "FAIL: $*"; exit 1; }

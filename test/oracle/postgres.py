@@ -105,7 +105,8 @@ class Cluster:
 
     def _as_user(self, *command):
         prefix = ["setpriv", "--reuid", "postgres", "--regid", "postgres", "--clear-groups"] if os.geteuid() == 0 else []
-        done = subprocess.run(prefix + [str(c) for c in command], cwd=self.folder, stdin=subprocess.DEVNULL,
+        env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        done = subprocess.run(prefix + [str(c) for c in command], cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise RuntimeError(f"{command[0]}: {done.stdout}")

@@ -23,6 +23,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             env = {"HOME": HOME, "TERM": "xterm", "PATH": os.environ["PATH"], "PAGER": "cat", "LC_ALL": "C.UTF-8"}
+            env.update((name, os.environ[name]) for name in os.environ if name.endswith("SAN_OPTIONS"))
             os.execve(str(BUILD / "tcudb"), ["tcudb", *args], env)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 

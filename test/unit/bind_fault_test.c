@@ -1,5 +1,5 @@
 /* Every allocation of parsing and binding can fail: the arena has room for r bytes, for growing r, until the
- * statement goes through. */
+ * statement goes through. (Those inside libpg_query: sql_memory_test.c.) */
 #include "bind_harness.h"
 
 #include <setjmp.h>
@@ -7,9 +7,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-enum { STEP = 104 };
+enum { STEP = 104, PARSER_BYTES = 16 << 20 };
 
-/* An arena with exactly `room` bytes left, whose Mem grants no more. */
+/* An arena with exactly `room` bytes left: it can take no other block, as the next one would be larger than all that
+ * its Mem grants. The parser has memory. */
 static void tight_arena(Arena *arena, Mem *mem, size_t room)
 {
     Error err;
@@ -22,7 +23,8 @@ static void tight_arena(Arena *arena, Mem *mem, size_t room)
     }
     size_t spare = (size_t)(arena->end - arena->at) - room;
     if (spare >= 16) assert_non_null(arena_alloc_raw(arena, spare & ~(size_t)15, &err));
-    atomic_store(&mem->limit, atomic_load(&mem->used));
+    arena->next_size = 2 * PARSER_BYTES;
+    atomic_store(&mem->limit, atomic_load(&mem->used) + PARSER_BYTES);
 }
 
 static tcudb_status try_with(Harness *h, const char *sql, size_t room)
@@ -37,7 +39,7 @@ static tcudb_status try_with(Harness *h, const char *sql, size_t room)
     BindEnv env = {.txn = h->txn, .settings = &settings, .find_table_func = files_find_table_func};
     tight_arena(&arena, &mem, room);
     error_clear(&h->err);
-    tcudb_status status = sql_parse(&arena, str_of(sql), &asts, &n, &h->err);
+    tcudb_status status = sql_parse(&arena, str_of(sql), NULL, &asts, &n, &h->err);
     if (status == TCUDB_OK) status = bind_statement(&arena, &env, asts, &stmt, &h->err);
     arena_free(&arena);
     return status;

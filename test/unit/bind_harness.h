@@ -45,7 +45,7 @@ static inline tcudb_status harness_bind(Harness *h, const char *sql, Stmt **out)
     uint32_t n;
     arena_reset(&h->arena);
     error_clear(&h->err);
-    TRY(sql_parse(&h->arena, str_of(sql), &asts, &n, &h->err));
+    TRY(sql_parse(&h->arena, str_of(sql), NULL, &asts, &n, &h->err));
     if (n != 1) return error_set(&h->err, SQLSTATE_SYNTAX_ERROR, "%u statements", n);
     return bind_statement(&h->arena, &env, asts, out, &h->err);
 }

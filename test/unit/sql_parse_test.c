@@ -22,7 +22,7 @@ static void parse(Parsed *p, const char *sql)
     *p = (Parsed){0};
     mem_init(&p->mem, 0);
     arena_init(&p->arena, &p->mem);
-    p->status = sql_parse(&p->arena, str_of(sql), &p->asts, &p->n, &p->err);
+    p->status = sql_parse(&p->arena, str_of(sql), NULL, &p->asts, &p->n, &p->err);
 }
 
 static void assert_text(Str text, const char *expected)

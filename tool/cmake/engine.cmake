@@ -13,7 +13,15 @@ target_include_directories(engine SYSTEM PRIVATE /usr/include/pg_query)
 
 find_library(PG_QUERY_LIBRARY NAMES libpg_query.a REQUIRED)
 find_library(PROTOBUF_C_LIBRARY NAMES libprotobuf-c.a REQUIRED)
-set(ENGINE_LIBRARIES ${PG_QUERY_LIBRARY} ${PROTOBUF_C_LIBRARY} pcre2-8 utf8proc z zstd xxhash crypto m dl Threads::Threads)
+# A copy of libpg_query whose memory is ours: src/sql/pg_call.c.
+find_program(OBJCOPY objcopy REQUIRED)
+set(PG_QUERY_SYMBOLS ${CMAKE_SOURCE_DIR}/tool/cmake/pg_query.syms)
+set(PG_QUERY_COPY ${CMAKE_BINARY_DIR}/libpg_query_call.a)
+add_custom_command(OUTPUT ${PG_QUERY_COPY} DEPENDS ${PG_QUERY_LIBRARY} ${PG_QUERY_SYMBOLS}
+  COMMAND ${OBJCOPY} --redefine-syms=${PG_QUERY_SYMBOLS} ${PG_QUERY_LIBRARY} ${PG_QUERY_COPY} VERBATIM)
+add_custom_target(pg_query_copy DEPENDS ${PG_QUERY_COPY})
+add_dependencies(engine pg_query_copy)
+set(ENGINE_LIBRARIES ${PG_QUERY_COPY} ${PROTOBUF_C_LIBRARY} pcre2-8 utf8proc z zstd xxhash crypto m dl Threads::Threads)
 
 add_library(tcudb_shared SHARED $<TARGET_OBJECTS:engine>)
 set_target_properties(tcudb_shared PROPERTIES OUTPUT_NAME tcudb VERSION ${PROJECT_VERSION}
@@ -25,3 +33,4 @@ target_link_options(tcudb_shared PRIVATE -Wl,--exclude-libs,ALL -Wl,--version-sc
 add_library(engine_static STATIC $<TARGET_OBJECTS:engine>)
 target_include_directories(engine_static PUBLIC include src)
 target_link_libraries(engine_static PUBLIC ${ENGINE_LIBRARIES})
+target_link_options(engine_static INTERFACE -Wl,--undefined=sql_pg_malloc) # libpg_query needs it, after the archive
