@@ -78,4 +78,13 @@ tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err) MUST
 /* Replaces *slot by a contraction of the aggregate over the joins, if it is one; else the note says why not. */
 tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err) MUST_CHECK;
 
+/* ---- contract_finer.c, contract_once.c ------------------------------------------------------ */
+
+/* The aggregate over a contraction by more groups, if its join is one and that pays. */
+tcudb_status contract_finer(Opt *opt, Plan **slot, Plan *agg, Error *err) MUST_CHECK;
+/* A plan of which only the distinct values of these columns (NULL: all) matter. */
+tcudb_status contract_once(Opt *opt, Plan **slot, const ColSet *needed, Error *err) MUST_CHECK;
+/* Nodes whose inputs are such plans. */
+tcudb_status contract_distinct(Opt *opt, Plan **slot, Error *err) MUST_CHECK;
+
 #endif

@@ -37,6 +37,7 @@ static bool type_range(Type type, Range *out)
     case TYPE_INT2: *out = (Range){INT16_MIN, INT16_MAX}; return true;
     case TYPE_INT4: *out = (Range){INT32_MIN, INT32_MAX}; return true;
     case TYPE_INT8: *out = (Range){INT64_MIN, INT64_MAX}; return true;
+    case TYPE_DATE: *out = (Range){INT32_MIN, INT32_MAX}; return true;
     case TYPE_NUMERIC:
         if (type.precision == 0) return false;
         *out = (Range){1 - power_of_ten(type.precision), power_of_ten(type.precision) - 1};
@@ -89,6 +90,22 @@ static bool add(Range a, Range b, Range *out)
     return !__builtin_add_overflow(a.min, b.min, &out->min) && !__builtin_add_overflow(a.max, b.max, &out->max);
 }
 
+static bool is_int(Type type)
+{
+    return type.id == TYPE_INT2 || type.id == TYPE_INT4 || type.id == TYPE_INT8;
+}
+
+/* a / b and a % b of integers, b never 0. */
+static bool division_range(Type type, bool rest, Range a, Range b, Range *out)
+{
+    if (!is_int(type) || (b.min <= 0 && b.max >= 0)) return false;
+    int128 largest = -a.min > a.max ? -a.min : a.max, most = -b.min > b.max ? -b.min - 1 : b.max - 1;
+    if (rest && most < largest) largest = most;
+    bool positive = a.min >= 0 && (rest || b.min > 0), negative = a.max <= 0 && (rest || b.min > 0);
+    *out = (Range){positive ? 0 : -largest, negative ? 0 : largest};
+    return true;
+}
+
 static bool call_range(const Plan *plan, const Expr *e, Range *out)
 {
     Range a, b;
@@ -106,6 +123,8 @@ static bool call_range(const Plan *plan, const Expr *e, Range *out)
     }
     const Expr *y = e->args[1];
     if (e->nargs != 2 || !expr_range(plan, y, &b)) return false;
+    bool rest = strcmp(e->func->name, "%") == 0;
+    if (rest || strcmp(e->func->name, "/") == 0) return division_range(e->type, rest, a, b, out);
     if (strcmp(e->func->name, "*") == 0) return x->type.scale + y->type.scale == e->type.scale && multiply(a, b, out);
     if (!rescale(&a, x->type.scale, e->type.scale) || !rescale(&b, y->type.scale, e->type.scale)) return false;
     if (strcmp(e->func->name, "+") == 0) return add(a, b, out);
@@ -145,6 +164,13 @@ bool expr_range(const Plan *plan, const Expr *e, Range *out)
     return true;
 }
 
+/* Dates far from infinity and from both ends of the calendar, whose sums and differences are no trouble. */
+static bool is_plain_date(const Plan *plan, const Expr *e)
+{
+    Range range;
+    return e->type.id != TYPE_DATE || (expr_range(plan, e, &range) && range.min >= -700000 && range.max <= 1000000);
+}
+
 typedef struct Totality {
     const Plan *plan;
 } Totality;
@@ -156,8 +182,10 @@ static bool total_node(void *ctx, const Expr *e)
     if (e->kind != EXPR_FUNC) return true;
     if ((e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not")) return true;
     if (e->func->kind == FUNC_OPERATOR && strncmp(e->func->name, "is ", 3) == 0) return true;
-    return type_range(e->type, &whole) && call_range(t->plan, e, &range) && range.min >= whole.min &&
-           range.max <= whole.max;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!is_plain_date(t->plan, e->args[i])) return false;
+    return is_plain_date(t->plan, e) && type_range(e->type, &whole) && call_range(t->plan, e, &range) &&
+           range.min >= whole.min && range.max <= whole.max;
 }
 
 bool expr_total(const Plan *plan, const Expr *e)

@@ -9,8 +9,9 @@
  * The join tree's relations are split into two connected halves such that every group column lies in one, every
  * condition between them is an equality, and every aggregate is a sum of products of one factor a half
  * (contract.c). Among the splits the one whose halves have the fewest rows is taken. Semi, anti and outer joins on
- * top go onto the half that they look at. DISTINCT over a join-project is the same without aggregates. AVG becomes
- * SUM / COUNT above.
+ * top go onto the half that they look at. AVG and deviations become sums and a projection (contract_calls.c); DISTINCT
+ * aggregates, MIN and MAX an aggregate over finer groups (contract_finer.c); DISTINCT, EXISTS and IN over a join are
+ * the same without aggregates (contract_once.c).
  *
  * Why: the join's rows, one a matching pair, are never made; per key it costs a_k x b_k multiply-adds in cache or
  * one column of a matrix product. When it loses: when the join does not multiply rows (keys unique on a side),
@@ -105,65 +106,13 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     return plan_restore_cols(opt, slot, agg->cols, agg->ncols, err);
 }
 
-/* DISTINCT over a projection of plain columns of a join, as an aggregate without aggregates. */
-static tcudb_status contract_distinct(Opt *opt, Plan **slot, Error *err)
-{
-    Plan *distinct = *slot, *input = distinct->inputs[0];
-    if (distinct->distinct.non > 0) return TCUDB_OK;
-    Plan *agg = plan_new(opt->arena, PLAN_AGGREGATE, 1, distinct->ncols, err);
-    TRY_PTR(agg);
-    memcpy(agg->cols, distinct->cols, distinct->ncols * sizeof *agg->cols);
-    agg->agg.ngroups = distinct->ncols;
-    agg->agg.groups = ARENA_ARRAY(opt->arena, NamedExpr, distinct->ncols + 1, err);
-    TRY_PTR(agg->agg.groups);
-    bool project = input->kind == PLAN_PROJECT;
-    for (uint32_t i = 0; i < distinct->ncols; i++) {
-        agg->agg.groups[i].col = distinct->cols[i];
-        if (project)
-            agg->agg.groups[i] = input->project.exprs[i];
-        else
-            TRY_PTR(agg->agg.groups[i].expr = expr_of_col(opt, &distinct->cols[i], err));
-    }
-    return contract_aggregate(opt, slot, agg, project ? input->inputs[0] : input, err);
-}
-
-/* COUNT(DISTINCT x) alone: the pairs (groups, x) that exist are a contraction, and their x are counted. */
-static tcudb_status contract_count_distinct(Opt *opt, Plan *agg, Error *err)
-{
-    AggCall *call = &agg->agg.aggs[0];
-    Plan *pairs = plan_new(opt->arena, PLAN_AGGREGATE, 1, agg->agg.ngroups + 1, err), *slot = pairs;
-    TRY_PTR(pairs);
-    pairs->inputs[0] = agg->inputs[0];
-    pairs->agg.ngroups = pairs->ncols;
-    TRY_PTR(pairs->agg.groups = ARENA_ARRAY(opt->arena, NamedExpr, pairs->ncols, err));
-    memcpy(pairs->agg.groups, agg->agg.groups, agg->agg.ngroups * sizeof(NamedExpr));
-    pairs->agg.groups[agg->agg.ngroups] =
-        (NamedExpr){.col = opt_new_col(opt, call->args[0]->type, "distinct"), .expr = call->args[0]};
-    for (uint32_t i = 0; i < pairs->ncols; i++) pairs->cols[i] = pairs->agg.groups[i].col;
-    TRY(contract_aggregate(opt, &slot, pairs, agg->inputs[0], err));
-    if (slot == pairs) return TCUDB_OK;
-    agg->inputs[0] = slot;
-    for (uint32_t g = 0; g < agg->agg.ngroups; g++)
-        TRY_PTR(agg->agg.groups[g].expr = expr_of_col(opt, &agg->agg.groups[g].col, err));
-    TRY_PTR(call->args[0] = expr_of_col(opt, &pairs->cols[agg->agg.ngroups], err));
-    call->distinct = false;
-    return TCUDB_OK;
-}
-
-static bool only_count_distinct(const Plan *agg)
-{
-    const AggCall *call = &agg->agg.aggs[0];
-    return agg->agg.naggs == 1 && call->kind == AGG_COUNT && call->distinct && call->filter == NULL;
-}
-
 static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
 {
     Plan *plan = *slot;
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
-    if (plan->kind == PLAN_AGGREGATE && only_count_distinct(plan)) return contract_count_distinct(opt, plan, err);
-    if (plan->kind == PLAN_AGGREGATE) return contract_aggregate(opt, slot, plan, plan->inputs[0], err);
-    if (plan->kind == PLAN_DISTINCT) return contract_distinct(opt, slot, err);
-    return TCUDB_OK;
+    if (plan->kind != PLAN_AGGREGATE) return contract_distinct(opt, slot, err);
+    TRY(contract_aggregate(opt, slot, plan, plan->inputs[0], err));
+    return *slot == plan ? contract_finer(opt, slot, plan, err) : TCUDB_OK;
 }
 
 tcudb_status rule_contract(Opt *opt, Plan **root, Error *err)

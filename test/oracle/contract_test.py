@@ -105,9 +105,15 @@ class Gen:
             "count(*)", "count(*)", f"count({a}.p)", f"sum({self.factor(a)})", f"sum({small(a)} * {small(b)})",
             f"{self.r.choice(['var_pop', 'var_samp', 'variance', 'stddev', 'stddev_pop', 'stddev_samp'])}({small(a)})",
             f"{self.r.choice(['var_pop', 'stddev'])}({small(a)} * {small(b)})", f"sum({small(a)} * (1 - {small(b)}))", f"avg({self.factor(a)})", f"avg({small(a)} * {small(b)})",
+            f"count(DISTINCT {a}.{self.r.choice(['h', 'x', 'k'])})", f"count(DISTINCT {a}.x + {b}.g)",
+            f"{self.r.choice(['min', 'max'])}({a}.{self.r.choice(['x', 'h', 'd', 'p'])})", f"max({a}.x - {b}.x)",
+            f"{self.r.choice(['sum', 'avg'])}(DISTINCT {small(a)})", f"bool_or({a}.x > {b}.x)",
             f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})"]) + flt
 
     def groups(self, rels):
+        if self.chance(0.12):
+            return [self.r.choice(["a.x + b.x", "a.x % 3", "a.k / 2", "a.g = b.g", "coalesce(a.h, b.h)", "a.d + 3",
+                                   "CASE WHEN a.x <> 0 THEN b.x / a.x END"]) for _ in range(self.r.choice([1, 1, 2]))]
         cols = [rel + "." + c for rel in rels for c in ("g", "h", "k", "s", "d")]
         shape = self.r.random()
         if shape < 0.15:
@@ -118,7 +124,28 @@ class Gen:
         out = [self.r.choice([c for c in cols if c.startswith(rel)]) for rel in (rels[0], rels[-1])]
         return out + ([self.r.choice(cols)] if self.chance(0.3) else [])
 
+    def existence(self):
+        """EXISTS, IN and set operations over joins."""
+        where = f"{self.joins('a', 'b')}"
+        join = f"{self.r.choice('rstu')} a, {self.r.choice('rstu')} b"
+        outer = f"SELECT c.k, c.x FROM {self.r.choice('rstu')} c WHERE c.x < 6 AND"
+        no = self.r.choice(["", "NOT "])
+        return self.r.choice([
+            f"{outer} {no}EXISTS (SELECT 1 FROM {join} WHERE {where} AND a.g = c.g AND b.x = c.x)",
+            f"{outer} ({no}EXISTS (SELECT 1 FROM {join} WHERE {where} AND a.g = c.g AND b.x = c.x) OR c.k > 3)",
+            f"{outer} {no}EXISTS (SELECT 1 FROM {join} WHERE {where} AND a.g = c.g)",
+            f"{outer} {no}EXISTS (SELECT 1 FROM {join} WHERE {where} AND a.g = c.g AND b.x < c.x)",
+            f"{outer} c.g {no}IN (SELECT a.g FROM {join} WHERE {where})",
+            f"{outer} (c.g, c.x) {no}IN (SELECT a.g, b.x FROM {join} WHERE {where})",
+            f"SELECT a.g, b.x FROM {join} WHERE {where} {self.r.choice(['UNION', 'INTERSECT', 'EXCEPT'])} SELECT k, x FROM r",
+            f"SELECT DISTINCT {self.r.choice(['a.g', 'a.g + b.x', 'b.h', 'a.g, b.h'])} FROM {join} WHERE {where}",
+            f"SELECT count(*), sum(n) FROM (SELECT a.g, b.h, count(*) AS n FROM {join} WHERE {where} GROUP BY 1, 2) q WHERE g > 0",
+            f"WITH q AS (SELECT a.g AS g, b.g AS h, count(*) AS n FROM {join} WHERE {where} GROUP BY 1, 2) "
+            "SELECT p.g, sum(p.n * q.n) FROM q p JOIN q ON p.h = q.g GROUP BY p.g ORDER BY 2 DESC NULLS LAST, 1"])
+
     def query(self):
+        if self.chance(0.12):
+            return self.existence()
         rels = ["a", "b"] if self.chance(0.75) else ["a", "b", "c"]
         tables = [f"{self.r.choice('rstu')} {rel}" for rel in rels]
         where = [self.joins(rels[i], rels[i + 1]) for i in range(len(rels) - 1)]
