@@ -97,7 +97,6 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     TRY(bind_with_finish(&binder, err));
     TRY(finish_params(&binder, stmt, err));
     stmt->next_col = binder.next_col;
-    if (stmt->warning == NULL) stmt->warning = binder.warning;
     *out = stmt;
     return TCUDB_OK;
 }

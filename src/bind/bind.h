@@ -62,7 +62,6 @@ typedef struct Stmt {
     const struct Stmt *inner; /* EXPLAIN of this */
     const Value *args;        /* EXECUTE, CALL */
     const Type *arg_types;    /* PREPARE x (int, text) */
-    const char *warning;      /* to be shown as a WARNING; NULL: none */
     const Ast *ast;           /* of the statement itself (PREPARE: of the inner one) */
 } Stmt;
 

@@ -43,8 +43,7 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
-    bool no_params;      /* in a view */
-    const char *warning; /* see Stmt.warning */
+    bool no_params; /* in a view */
 } Binder;
 
 typedef struct ScopeCol {
@@ -93,6 +92,8 @@ typedef enum Place {
     PLACE_FILTER,
     PLACE_FROM_FUNCTION,
     PLACE_UPDATE,
+    PLACE_RETURNING,
+    PLACE_CHECK,
     PLACE_DEFAULT,
     PLACE_EXECUTE,
     PLACE_CALL,
@@ -309,7 +310,44 @@ tcudb_status bind_sublink(Binder *b, Block *block, const PgQuery__SubLink *node,
 tcudb_status bind_compare(Binder *b, const char *op, Expr **left, Expr **right, uint32_t n, int position, int start,
                           Expr **out, Error *err) MUST_CHECK;
 
+/* ---- constraint.c, conflict.c, returning.c */
+
+/* A table on its way into a TableDef; the arrays have room for all constraints of the statement. */
+typedef struct TableBuild {
+    ColumnDef *cols;
+    KeyDef *keys;
+    CheckDef *checks;
+    const char *table;
+    uint32_t n, nkeys, nchecks;
+} TableBuild;
+
+TableDef bind_table_def(const TableBuild *t, Str name);
+/* PRIMARY KEY, UNIQUE: of the one column given, or of those that the constraint names (col NULL). */
+tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
+                                 Error *err) MUST_CHECK;
+tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err) MUST_CHECK;
+/* Puts the table's CHECKs into an INSERT or UPDATE whose input has the new row from column `first` on. */
+tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, uint32_t first, Plan *change,
+                             Error *err) MUST_CHECK;
+/* Parses a default or constraint that a definition keeps as text; `what` and `name` for messages. */
+tcudb_status bind_stored_expression(Binder *b, Str sql, const char *what, Str name, Ast **ast, const Node **out,
+                                    Error *err) MUST_CHECK;
+tcudb_status bind_on_conflict(Binder *b, const PgQuery__InsertStmt *node, const Table *table, Plan *insert,
+                              Error *err) MUST_CHECK;
+/* The row that an INSERT ... ON CONFLICT DO UPDATE leaves: the item's columns. */
+tcudb_status bind_conflict_result(Binder *b, const Plan *insert, const TableDef *def, ScopeItem *item,
+                                  Error *err) MUST_CHECK;
+tcudb_status bind_scope_point(Binder *b, ScopeItem *item, const NamedExpr *exprs, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status bind_returning(Binder *b, Block *block, Node *const *list, size_t n, Plan **plan, Error *err) MUST_CHECK;
+tcudb_status bind_insert_returning(Binder *b, const PgQuery__InsertStmt *node, const TableDef *def, Stmt *stmt,
+                                   Error *err) MUST_CHECK;
+
 /* ---- statements: dml.c, ddl.c, copy.c, utility.c */
+/* A value on its way into a column. */
+tcudb_status bind_assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err) MUST_CHECK;
+/* SET a = x, (b, c) = (y, z): exprs[i].expr for each column i that is set; subqueries go to block->applies. */
+tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node *const *list, size_t n,
+                              NamedExpr *exprs, Error *err) MUST_CHECK;
 tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;

@@ -29,6 +29,8 @@ const char *bind_place_name(Place place)
     case PLACE_FILTER: return "FILTER";
     case PLACE_FROM_FUNCTION: return "functions in FROM";
     case PLACE_UPDATE: return "UPDATE";
+    case PLACE_RETURNING: return "RETURNING";
+    case PLACE_CHECK: return "check constraints";
     case PLACE_DEFAULT: return "DEFAULT expressions";
     case PLACE_EXECUTE: return "EXECUTE parameters";
     case PLACE_CALL: return "CALL arguments";

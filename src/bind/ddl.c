@@ -1,9 +1,8 @@
 /*
  * ddl.c: CREATE TABLE, CREATE TABLE AS, CREATE VIEW, DROP, TRUNCATE, ALTER ... RENAME, CREATE INDEX.
  *
- * What is bound is a description; session/ carries it out. Constraints: NOT NULL and DEFAULT are kept. PRIMARY KEY
- * and UNIQUE are accepted with a WARNING that uniqueness is not checked (a primary key's columns become NOT NULL);
- * CHECK and REFERENCES are refused. A non-unique index is accepted and does nothing: scans are what this engine is
+ * What is bound is a description; session/ carries it out. Constraints are in constraint.c; REFERENCES is refused. A
+ * non-unique index is accepted and does nothing: scans are what this engine is
  * fast at. A view keeps its SELECT as text.
  */
 #include "bind/bind_int.h"
@@ -19,24 +18,7 @@ static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, St
     return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
 }
 
-/* One warning a statement names all of them. Without memory for it there is none. */
-static void warn_unchecked(Binder *b, const char *what, const char *table)
-{
-    if (b->warning == NULL) {
-        b->warning = arena_printf(b->arena, NULL, "%s of table \"%s\": uniqueness is not enforced", what, table);
-    } else if (strstr(b->warning, what) == NULL) {
-        b->warning = arena_printf(b->arena, NULL, "%s and %s", what, b->warning);
-    }
-}
-
 /* ---- columns and constraints */
-
-typedef struct Columns {
-    ColumnDef *cols;
-    uint32_t n;
-    const char *table;
-    bool primary;
-} Columns;
 
 static tcudb_status set_default(Binder *b, ColumnDef *col, const PgQuery__Constraint *constraint, Error *err)
 {
@@ -58,18 +40,7 @@ static tcudb_status set_default(Binder *b, ColumnDef *col, const PgQuery__Constr
     return bind_coerce(b, e, col->type, CAST_ASSIGNMENT, e->position, &e, err);
 }
 
-static tcudb_status primary_key(Binder *b, Columns *columns, int position, Error *err)
-{
-    if (columns->primary) {
-        return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
-                        "multiple primary keys for table \"%s\" are not allowed", columns->table);
-    }
-    columns->primary = true;
-    warn_unchecked(b, "PRIMARY KEY", columns->table);
-    return TCUDB_OK;
-}
-
-static tcudb_status column_constraint(Binder *b, Columns *columns, ColumnDef *col,
+static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef *col,
                                       const PgQuery__Constraint *constraint, Error *err)
 {
     int position = bind_position(b, constraint->location);
@@ -85,9 +56,9 @@ static tcudb_status column_constraint(Binder *b, Columns *columns, ColumnDef *co
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
                         "multiple default values specified for column \"" STR_FMT "\" of table \"%s\"",
                         STR_ARG(col->name), columns->table);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY: col->not_null = true; return primary_key(b, columns, position, err);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: warn_unchecked(b, "UNIQUE", columns->table); return TCUDB_OK;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return error_unsupported(err, position, "CHECK");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return TCUDB_OK; /* once all columns are known */
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "REFERENCES");
     case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return error_unsupported(err, position, "GENERATED AS IDENTITY");
     case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: return error_unsupported(err, position, "a generated column");
@@ -95,7 +66,7 @@ static tcudb_status column_constraint(Binder *b, Columns *columns, ColumnDef *co
     }
 }
 
-static tcudb_status define_column(Binder *b, Columns *columns, const PgQuery__ColumnDef *node, Error *err)
+static tcudb_status define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node, Error *err)
 {
     int position = bind_position(b, node->location);
     ColumnDef *col = &columns->cols[columns->n];
@@ -118,28 +89,47 @@ static tcudb_status define_column(Binder *b, Columns *columns, const PgQuery__Co
     return TCUDB_OK;
 }
 
-static tcudb_status table_constraint(Binder *b, Columns *columns, const PgQuery__Constraint *constraint, Error *err)
+static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery__Constraint *constraint,
+                                     const uint32_t *col, Error *err)
 {
     int position = bind_position(b, constraint->location);
-    bool primary = constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY;
-    if (constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK) return error_unsupported(err, position, "CHECK");
-    if (constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN)
-        return error_unsupported(err, position, "FOREIGN KEY");
-    if (!primary && constraint->contype != PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE) {
-        return error_unsupported(err, position, "this constraint");
+    switch (constraint->contype) {
+    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: return bind_constraint_key(b, table, constraint, col, err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return bind_constraint_check(b, table, constraint, err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "FOREIGN KEY");
+    default: return col != NULL ? TCUDB_OK : error_unsupported(err, position, "this constraint");
     }
-    for (size_t i = 0; i < constraint->n_keys; i++) {
-        Str name = str_of(sql_string(constraint->keys[i]));
-        uint32_t col = 0;
-        while (col < columns->n && !str_equal(columns->cols[col].name, name)) col++;
-        if (col == columns->n) {
-            return error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
-                            "column \"" STR_FMT "\" named in key does not exist", STR_ARG(name));
-        }
-        if (primary) columns->cols[col].not_null = true;
+}
+
+/* The constraints that a table element brings: its own, or those of a column. */
+static tcudb_status element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks, Error *err)
+{
+    const PgQuery__ColumnDef *node = NODE_IS(element, COLUMN_DEF) ? element->column_def : NULL;
+    uint32_t *col = ARENA_NEW(b->arena, uint32_t, err);
+    TRY_PTR(col);
+    while (node != NULL && !bind_name_is(table->cols[*col].name, node->colname)) ++*col;
+    for (size_t i = 0; i < (node == NULL ? 1 : node->n_constraints); i++) {
+        const Node *item = node == NULL ? element : node->constraints[i];
+        if (!NODE_IS(item, CONSTRAINT)) continue;
+        if ((item->constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK) != checks) continue;
+        TRY(table_constraint(b, table, item->constraint, node == NULL ? NULL : col, err));
     }
-    if (primary) return primary_key(b, columns, position, err);
-    warn_unchecked(b, "UNIQUE", columns->table);
+    return TCUDB_OK;
+}
+
+/* Checks first, as PostgreSQL names them first. */
+static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
+{
+    size_t n = node->n_table_elts;
+    for (size_t i = 0; i < node->n_table_elts; i++)
+        if (NODE_IS(node->table_elts[i], COLUMN_DEF)) n += node->table_elts[i]->column_def->n_constraints;
+    table->keys = ARENA_ARRAY(b->arena, KeyDef, n + 1, err);
+    TRY_PTR(table->keys);
+    table->checks = ARENA_ARRAY(b->arena, CheckDef, n, err);
+    TRY_PTR(table->checks);
+    for (size_t i = 0; i < node->n_table_elts; i++) TRY(element_constraints(b, table, node->table_elts[i], true, err));
+    for (size_t i = 0; i < node->n_table_elts; i++) TRY(element_constraints(b, table, node->table_elts[i], false, err));
     return TCUDB_OK;
 }
 
@@ -155,6 +145,17 @@ static tcudb_status refuse_table_forms(Binder *b, const PgQuery__CreateStmt *nod
     return TCUDB_OK;
 }
 
+TableDef bind_table_def(const TableBuild *t, Str name)
+{
+    return (TableDef){.name = name,
+                      .ncols = t->n,
+                      .cols = t->cols,
+                      .nkeys = t->nkeys,
+                      .keys = t->keys,
+                      .nchecks = t->nchecks,
+                      .checks = t->checks};
+}
+
 tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, Stmt *stmt, Error *err)
 {
     stmt->kind = STMT_CREATE_TABLE;
@@ -162,7 +163,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     stmt->flag = node->if_not_exists;
     TRY(target_name_of(b, node->relation, &stmt->name, err));
     TRY(refuse_table_forms(b, node, err));
-    Columns columns = {.table = node->relation->relname};
+    TableBuild columns = {.table = node->relation->relname};
     columns.cols = ARENA_ARRAY(b->arena, ColumnDef, node->n_table_elts, err);
     TRY_PTR(columns.cols);
     for (size_t i = 0; i < node->n_table_elts; i++) {
@@ -174,12 +175,8 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
         else if (!NODE_IS(element, CONSTRAINT))
             return error_unsupported(err, 0, "this element of CREATE TABLE");
     }
-    for (size_t i = 0; i < node->n_table_elts; i++) {
-        if (NODE_IS(node->table_elts[i], CONSTRAINT)) {
-            TRY(table_constraint(b, &columns, node->table_elts[i]->constraint, err));
-        }
-    }
-    stmt->table = (TableDef){.name = stmt->name, .ncols = columns.n, .cols = columns.cols};
+    TRY(all_constraints(b, &columns, node, err));
+    stmt->table = bind_table_def(&columns, stmt->name);
     return TCUDB_OK;
 }
 
@@ -379,6 +376,10 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
         tcudb_status status = bind_column_number(table_def(table), str_of(name), 0, &col, NULL);
         if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", name);
     }
-    if (node->unique) warn_unchecked(b, "UNIQUE index", node->relation->relname);
+    if (node->unique) {
+        error_unsupported(err, bind_position(b, node->relation->location), "a unique index");
+        error_hint(err, "Give the table a UNIQUE constraint.");
+        return TCUDB_ERROR;
+    }
     return TCUDB_OK;
 }

@@ -6,7 +6,8 @@
  *     UPDATE: scan with row ids -> FILTER -> PROJECT row id, new columns -> UPDATE
  *
  * Expressions of VALUES go straight to their column's type, so that 'text' literals and DEFAULT work row by row.
- * With USING or FROM a row may match several times: DISTINCT ON the row id keeps one.
+ * With USING or FROM a row may match several times: DISTINCT ON the row id keeps one. RETURNING is a PROJECT above
+ * the change, which passes on its input's columns (returning.c); CHECK and ON CONFLICT are in constraint.c, conflict.c.
  */
 #include "bind/bind_int.h"
 
@@ -34,15 +35,8 @@ tcudb_status bind_column_number(const TableDef *def, Str name, int position, uin
                     STR_ARG(def->name));
 }
 
-static tcudb_status refuse_clauses(size_t returning, const PgQuery__OnConflictClause *conflict, Error *err)
-{
-    if (returning > 0) return error_unsupported(err, 0, "RETURNING");
-    if (conflict != NULL) return error_unsupported(err, 0, "ON CONFLICT");
-    return TCUDB_OK;
-}
-
 /* A value on its way into a column. */
-static tcudb_status assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err)
+tcudb_status bind_assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err)
 {
     const Func *cast = NULL;
     bool literal = e->type.id == TYPE_UNKNOWN;
@@ -59,31 +53,18 @@ static tcudb_status assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out,
 
 /* ---- defaults */
 
-static const Node *default_node(const Ast *ast, uint32_t n)
-{
-    const Node *node = n == 1 ? ast->node : NULL;
-    if (!NODE_IS(node, SELECT_STMT) || node->select_stmt->n_target_list != 1) return NULL;
-    return node->select_stmt->target_list[0]->res_target->val;
-}
-
 tcudb_status bind_default(Binder *b, const ColumnDef *col, Expr **out, Error *err)
 {
     if (col->default_sql.len == 0) return bind_null(b, col->type, 0, out, err);
-    const char *text = arena_printf(b->arena, err, "SELECT " STR_FMT, STR_ARG(col->default_sql));
-    TRY_PTR(text);
     Ast *ast = NULL;
-    uint32_t n = 0;
-    TRY(sql_parse(b->arena, str_of(text), b->env->cancel, &ast, &n, err));
-    const Node *node = default_node(ast, n);
-    if (node == NULL)
-        return error_set(err, SQLSTATE_DATA_CORRUPTED, "the default of column \"" STR_FMT "\" is damaged",
-                         STR_ARG(col->name));
+    const Node *node = NULL;
+    TRY(bind_stored_expression(b, col->default_sql, "default of column", col->name, &ast, &node, err));
     ApplyList list = {0};
     Block block = {.place = PLACE_DEFAULT, .applies = &list};
     const Ast *before = b->ast;
     b->ast = ast;
     tcudb_status status = bind_expr(b, &block, node, out, err);
-    if (status == TCUDB_OK) status = assign(b, *out, col, out, err);
+    if (status == TCUDB_OK) status = bind_assign(b, *out, col, out, err);
     b->ast = before;
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into the default's text */
     return status;
@@ -150,7 +131,7 @@ static tcudb_status values_row(Binder *b, Block *block, const Insert *insert, co
             continue;
         }
         TRY(bind_expr(b, block, list->items[i], &e, err));
-        TRY(assign(b, e, col, slot, err));
+        TRY(bind_assign(b, e, col, slot, err));
     }
     for (uint32_t i = 0; i < insert->def->ncols; i++) {
         if (row[i] == NULL) TRY(bind_default(b, &insert->def->cols[i], &row[i], err));
@@ -228,7 +209,7 @@ static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery
         int position = target_position(b, select, i);
         if (e == NULL) e = expr_col(b->arena, query->cols[i].id, query->cols[i].type, position, err);
         TRY_PTR(e);
-        TRY(assign(b, e, col, &exprs[insert->targets[i]].expr, err));
+        TRY(bind_assign(b, e, col, &exprs[insert->targets[i]].expr, err));
     }
     for (uint32_t i = 0; i < query->ncols; i++) { /* now nothing is left without a type */
         Expr *literal = output_literal(query, i);
@@ -245,16 +226,15 @@ static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery
     return bind_plan_project(b, query, exprs, insert->def->ncols, out, err);
 }
 
-static tcudb_status finish_change(Binder *b, PlanKind kind, Str table, Plan *input, Plan **out, Error *err)
+static tcudb_status finish_change(Binder *b, PlanKind kind, const TableDef *def, Plan *input, Stmt *stmt, Error *err)
 {
     Plan *plan = plan_new(b->arena, kind, 1, 0, err);
     TRY_PTR(plan);
     plan->inputs[0] = input;
-    if (kind == PLAN_INSERT) plan->insert.table = table;
-    if (kind == PLAN_DELETE) plan->delete_.table = table;
-    if (kind == PLAN_UPDATE) plan->update.table = table;
-    *out = plan;
-    return TCUDB_OK;
+    plan->modify.table = stmt->name = def->name;
+    stmt->plan = plan;
+    if (kind == PLAN_DELETE) return TCUDB_OK;
+    return bind_row_checks(b, def, input, kind == PLAN_UPDATE ? 1 : 0, plan, err);
 }
 
 static bool is_plain_values(const PgQuery__SelectStmt *select)
@@ -271,10 +251,8 @@ tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt,
     stmt->tag = "INSERT";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
     TRY(bind_table_for_change(b, node->relation, "inserting into", &table, err));
-    TRY(refuse_clauses(node->n_returning_list, node->on_conflict_clause, err));
     Insert insert = {.def = table_def(table)};
     TRY(insert_targets(b, node, &insert, err));
-    stmt->name = insert.def->name;
     const PgQuery__SelectStmt *select = node->select_stmt == NULL ? NULL : node->select_stmt->select_stmt;
     if (select == NULL || is_plain_values(select)) {
         if (select == NULL) insert.listed = false;
@@ -282,7 +260,9 @@ tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt,
     } else {
         TRY(insert_select(b, &insert, select, &input, err));
     }
-    return finish_change(b, PLAN_INSERT, insert.def->name, input, &stmt->plan, err);
+    TRY(finish_change(b, PLAN_INSERT, insert.def, input, stmt, err));
+    if (node->on_conflict_clause != NULL) TRY(bind_on_conflict(b, node, table, stmt->plan, err));
+    return bind_insert_returning(b, node, insert.def, stmt, err);
 }
 
 /* ---- DELETE and UPDATE */
@@ -292,8 +272,8 @@ typedef struct Change {
     const TableDef *def;
     Plan *plan;
     ColId rowid;
-    ColId first; /* id of the table's first column; the others follow */
-    bool many;   /* a row may match more than once */
+    ColId first;  /* id of the table's first column; the others follow */
+    Plan *others; /* FROM, USING; NULL: none. A row may match more than once */
     ApplyList applies;
 } Change;
 
@@ -310,11 +290,9 @@ static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__Range
     item->table = item->name;
     TRY(bind_alias(b, item, range->alias, err));
     TRY(bind_scope_add(b, &change->block, item, err));
-    change->many = nfrom > 0;
     if (nfrom == 0) return TCUDB_OK;
-    Plan *others = NULL;
-    TRY(bind_from(b, &change->block, from, nfrom, &others, err));
-    return bind_plan_join(b, JOIN_INNER, change->plan, others, NULL, &change->plan, err);
+    TRY(bind_from(b, &change->block, from, nfrom, &change->others, err));
+    return bind_plan_join(b, JOIN_INNER, change->plan, change->others, NULL, &change->plan, err);
 }
 
 static tcudb_status change_where(Binder *b, Change *change, const Node *where, Error *err)
@@ -331,7 +309,7 @@ static tcudb_status change_where(Binder *b, Change *change, const Node *where, E
 
 static tcudb_status one_per_row(Binder *b, Change *change, Error *err)
 {
-    if (!change->many) return TCUDB_OK;
+    if (change->others == NULL) return TCUDB_OK;
     ColId *on = ARENA_ARRAY(b->arena, ColId, 1, err);
     TRY_PTR(on);
     on[0] = change->rowid;
@@ -350,21 +328,36 @@ static tcudb_status rowid_expr(Binder *b, const Change *change, NamedExpr *out, 
     return TCUDB_OK;
 }
 
+/* Columns that RETURNING may ask for: passed on under their ids, but for the row id, which is there already. */
+static tcudb_status pass_columns(Binder *b, const Change *change, const Plan *plan, NamedExpr *exprs, uint32_t *n,
+                                 Error *err)
+{
+    for (uint32_t i = 0; plan != NULL && i < plan->ncols; i++) {
+        if (plan->cols[i].id == change->rowid) continue;
+        exprs[*n].col = plan->cols[i];
+        exprs[*n].expr = expr_col(b->arena, plan->cols[i].id, plan->cols[i].type, 0, err);
+        TRY_PTR(exprs[(*n)++].expr);
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt, Error *err)
 {
     Change change = {0};
-    NamedExpr rowid;
+    uint32_t n = 1;
     stmt->kind = STMT_QUERY;
     stmt->tag = "DELETE";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
     TRY(change_scope(b, &change, node->relation, "deleting from", node->using_clause, node->n_using_clause, err));
-    TRY(refuse_clauses(node->n_returning_list, NULL, err));
     TRY(change_where(b, &change, node->where_clause, err));
-    TRY(rowid_expr(b, &change, &rowid, err));
-    TRY(bind_plan_project(b, change.plan, &rowid, 1, &change.plan, err));
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, change.plan->ncols + 1, err);
+    TRY_PTR(exprs);
+    TRY(rowid_expr(b, &change, &exprs[0], err));
+    if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.plan, exprs, &n, err));
+    TRY(bind_plan_project(b, change.plan, exprs, n, &change.plan, err));
     TRY(one_per_row(b, &change, err));
-    stmt->name = change.def->name;
-    return finish_change(b, PLAN_DELETE, change.def->name, change.plan, &stmt->plan, err);
+    TRY(finish_change(b, PLAN_DELETE, change.def, change.plan, stmt, err));
+    return bind_returning(b, &change.block, node->returning_list, node->n_returning_list, &stmt->plan, err);
 }
 
 /* SET (a, b) = (SELECT x, y ...): for each column a scalar subquery that puts out that one. */
@@ -390,7 +383,7 @@ static tcudb_status set_from_query(Binder *b, Block *block, const PgQuery__Multi
     bind_apply_append(block->applies, spec);
     Expr *e = expr_col(b->arena, spec->result.id, spec->result.type, spec->position, err);
     TRY_PTR(e);
-    return assign(b, e, col, out, err);
+    return bind_assign(b, e, col, out, err);
 }
 
 /* The value of SET col = value; of SET (a, b) = (x, y) the element for this column. */
@@ -415,24 +408,23 @@ static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget 
     if (NODE_IS(value, SET_TO_DEFAULT)) return bind_default(b, col, out, err);
     Expr *e = NULL;
     TRY(bind_expr(b, block, value, &e, err));
-    return assign(b, e, col, out, err);
+    return bind_assign(b, e, col, out, err);
 }
 
-static tcudb_status set_columns(Binder *b, Change *change, const PgQuery__UpdateStmt *node, NamedExpr *exprs,
-                                Error *err)
+tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node *const *list, size_t n,
+                              NamedExpr *exprs, Error *err)
 {
-    change->block.place = PLACE_UPDATE;
-    change->block.applies = &change->applies;
-    for (size_t i = 0; i < node->n_target_list; i++) {
-        const PgQuery__ResTarget *target = node->target_list[i]->res_target;
+    block->place = PLACE_UPDATE;
+    for (size_t i = 0; i < n; i++) {
+        const PgQuery__ResTarget *target = list[i]->res_target;
         int position = bind_position(b, target->location);
         uint32_t col = 0;
         if (target->n_indirection > 0) return error_unsupported(err, position, "subscripting and field selection");
-        TRY(bind_column_number(change->def, str_of(target->name), position, &col, err));
+        TRY(bind_column_number(def, str_of(target->name), position, &col, err));
         if (exprs[col].expr != NULL) {
             return error_set(err, SQLSTATE_SYNTAX_ERROR, "multiple assignments to same column \"%s\"", target->name);
         }
-        TRY(set_value(b, &change->block, target, &change->def->cols[col], &exprs[col].expr, err));
+        TRY(set_value(b, block, target, &def->cols[col], &exprs[col].expr, err));
     }
     return TCUDB_OK;
 }
@@ -461,17 +453,19 @@ tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt,
     stmt->tag = "UPDATE";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
     TRY(change_scope(b, &change, node->relation, "updating", node->from_clause, node->n_from_clause, err));
-    TRY(refuse_clauses(node->n_returning_list, NULL, err));
-    uint32_t ncols = change.def->ncols;
-    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols + 1, err);
+    uint32_t ncols = change.def->ncols, n = ncols + 1;
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, n + change.plan->ncols, err);
     TRY_PTR(exprs);
-    TRY(set_columns(b, &change, node, exprs + 1, err));
+    change.block.applies = &change.applies;
+    TRY(bind_set_columns(b, &change.block, change.def, node->target_list, node->n_target_list, exprs + 1, err));
     TRY(change_where(b, &change, node->where_clause, err));
     TRY(bind_plan_apply(b, change.plan, &change.applies, &change.plan, err));
     TRY(rowid_expr(b, &change, &exprs[0], err));
     TRY(complete_columns(b, &change, exprs + 1, err));
-    TRY(bind_plan_project(b, change.plan, exprs, ncols + 1, &change.plan, err));
+    if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.others, exprs, &n, err));
+    TRY(bind_plan_project(b, change.plan, exprs, n, &change.plan, err));
     TRY(one_per_row(b, &change, err));
-    stmt->name = change.def->name;
-    return finish_change(b, PLAN_UPDATE, change.def->name, change.plan, &stmt->plan, err);
+    TRY(finish_change(b, PLAN_UPDATE, change.def, change.plan, stmt, err));
+    TRY(bind_scope_point(b, change.block.items[0], exprs + 1, ncols, err));
+    return bind_returning(b, &change.block, node->returning_list, node->n_returning_list, &stmt->plan, err);
 }

@@ -111,7 +111,7 @@ tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysP
     phys_collect_info(phys->info, phys->ninfo, plan);
     TRY(choose_ctes(&c, phys, err));
     TRY(choose(&c, plan, 0, &phys->root, err));
-    phys->writes = plan->kind == PLAN_INSERT || plan->kind == PLAN_DELETE || plan->kind == PLAN_UPDATE;
+    phys->writes = plan_writes(plan);
     *out = phys;
     return TCUDB_OK;
 }

@@ -95,6 +95,8 @@ static inline void keytable_prefetch(const KeyTable *t, uint64_t hash)
 {
     __builtin_prefetch(&t->slots[hash & (t->nslots - 1)]);
 }
+/* The row number of a key that is there; false: it is not. Any number of threads, as long as nobody adds. */
+bool keytable_get(const KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out);
 
 static inline char *keytable_row(const KeyTable *t, uint32_t row)
 {

@@ -135,6 +135,14 @@ tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *ha
     return TCUDB_OK;
 }
 
+bool keytable_get(const KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out)
+{
+    uint64_t at = find_slot(t, key, hash);
+    if (t->slots[at] == 0) return false;
+    *out = (uint32_t)t->slots[at] - 1;
+    return true;
+}
+
 tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found, Error *err)
 {
     TRY(keytable_reserve(t, 1, err));

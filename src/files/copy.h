@@ -22,6 +22,7 @@ typedef struct CopyEnv {
     Pool *pool;
     Mem *mem;
     const atomic_bool *cancel;     /* may be NULL */
+    Str into;                      /* COPY FROM: another table of the same columns; len 0: none */
     CopyStream stream;             /* used when stmt->text is empty */
     _Atomic uint64_t *bytes_done;  /* COPY FROM counts up bytes read; may be NULL */
     _Atomic uint64_t *bytes_total; /* set to the file's size, 0 if unknown; may be NULL */

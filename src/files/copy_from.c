@@ -51,6 +51,11 @@ typedef struct CopyWorker {
 
 /* ---- errors with their place -------------------------------------------------------------- */
 
+static Str target(const CopyJob *job)
+{
+    return job->env->into.len > 0 ? job->env->into : job->table;
+}
+
 static const char *table_name(const CopyJob *job, char buffer[64])
 {
     snprintf(buffer, 64, STR_FMT, STR_ARG(job->table));
@@ -351,7 +356,7 @@ static tcudb_status copy_block(CopyWorker *w, uint64_t *rows, Error *err)
     CopyJob *job = w->job;
     size_t valid_bytes = utf8_check(w->block.data, w->block.len);
     records_begin(&w->records, &job->cutter.dialect, &w->block);
-    TRY(appender_new(job->env->txn, job->table, &w->appender, err));
+    TRY(appender_new(job->env->txn, target(job), &w->appender, err));
     for (;;) {
         uint32_t nrows;
         TRY(records_next(&w->records, &nrows, err));
@@ -474,7 +479,7 @@ static tcudb_status open_source(CopyJob *job, const Stmt *stmt, Arena *arena, Er
 static tcudb_status run_in_order(CopyJob *job, CopyWorker *workers, uint32_t n, Error *err)
 {
     Appender *guard;
-    TRY(appender_new(job->env->txn, job->table, &guard, err));
+    TRY(appender_new(job->env->txn, target(job), &guard, err));
     tcudb_status status = pool_run(job->env->pool, n, copy_task, workers, NULL, err);
     if (status == TCUDB_OK && job->failed_block == UINT64_MAX) return appender_finish(guard, UINT64_MAX, err);
     appender_abort(guard);

@@ -140,9 +140,9 @@ static tcudb_status title(const PhysNode *node, Buf *buf, Error *err)
         return plan->join.kind == JOIN_INNER ? TCUDB_OK
                                              : buf_printf(buf, err, " (%s)", plan_join_name(plan->join.kind));
     case PLAN_APPLY: return buf_printf(buf, err, " (%s)", plan_apply_name(plan->apply.kind));
-    case PLAN_INSERT: return buf_printf(buf, err, " on " STR_FMT, STR_ARG(plan->insert.table));
-    case PLAN_DELETE: return buf_printf(buf, err, " on " STR_FMT, STR_ARG(plan->delete_.table));
-    case PLAN_UPDATE: return buf_printf(buf, err, " on " STR_FMT, STR_ARG(plan->update.table));
+    case PLAN_INSERT:
+    case PLAN_DELETE:
+    case PLAN_UPDATE: return buf_printf(buf, err, " on " STR_FMT, STR_ARG(plan->modify.table));
     default: return TCUDB_OK;
     }
 }

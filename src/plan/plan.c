@@ -117,6 +117,25 @@ static tcudb_status each_contract(Plan *plan, PlanExprFn fn, void *ctx, Error *e
     return each_slot(plan->contract.range.conds, plan->contract.range.n, fn, ctx, err);
 }
 
+static tcudb_status each_check(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
+{
+    for (uint32_t i = 0; i < plan->modify.nchecks; i++) TRY(fn(ctx, &plan->modify.checks[i].cond, err));
+    return TCUDB_OK;
+}
+
+bool plan_modifies(PlanKind kind)
+{
+    return kind == PLAN_INSERT || kind == PLAN_DELETE || kind == PLAN_UPDATE;
+}
+
+bool plan_writes(const Plan *plan)
+{
+    if (plan_modifies(plan->kind)) return true;
+    for (uint32_t i = 0; i < plan->ninputs; i++)
+        if (plan_writes(plan->inputs[i])) return true;
+    return false;
+}
+
 tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
 {
     switch (plan->kind) {
@@ -130,6 +149,8 @@ tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
     case PLAN_WINDOW: return each_window(plan, fn, ctx, err);
     case PLAN_SORT: return each_sort(plan, fn, ctx, err);
     case PLAN_CONTRACT: return each_contract(plan, fn, ctx, err);
+    case PLAN_INSERT:
+    case PLAN_UPDATE: return each_check(plan, fn, ctx, err);
     case PLAN_LIMIT:
         TRY(each_slot(&plan->limit.limit, 1, fn, ctx, err));
         return each_slot(&plan->limit.offset, 1, fn, ctx, err);

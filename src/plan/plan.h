@@ -105,6 +105,17 @@ typedef struct ContractRange {
     uint32_t side;
 } ContractRange;
 
+/* A CHECK constraint, over the new row's columns. */
+typedef struct RowCheck {
+    const char *name;
+    Expr *cond;
+} RowCheck;
+
+/* ON CONFLICT DO UPDATE: the input is the new row, then the row id and the columns that the row in its way gets (all
+ * NULL: none is), then whether it gets them (WHERE). */
+typedef enum Conflict { CONFLICT_FAIL, CONFLICT_SKIP, CONFLICT_UPDATE } Conflict;
+enum { CONFLICT_ANY_KEY = UINT32_MAX };
+
 typedef enum JoinKind {
     JOIN_INNER,
     JOIN_LEFT,
@@ -233,15 +244,15 @@ struct Plan {
             WindowCall *calls;
             uint32_t ncalls;
         } window;
-        struct { /* INSERT: appends the input's columns, in table order; puts out nothing */
+        /* INSERT: the input has the table's columns in order. DELETE: a row id. UPDATE: a row id, then the table's new
+         * columns. More columns may follow. Puts out nothing, or all of the input's columns for each row changed. */
+        struct {
             Str table;
-        } insert;
-        struct { /* DELETE: the input's only column is a row id */
-            Str table;
-        } delete_;
-        struct { /* UPDATE: the input is a row id, then the table's new columns in order */
-            Str table;
-        } update;
+            RowCheck *checks; /* INSERT, UPDATE: what new rows must fulfil */
+            uint32_t nchecks;
+            Conflict conflict; /* INSERT ... ON CONFLICT */
+            uint32_t arbiter;  /* the key of the table that it names; CONFLICT_ANY_KEY: any */
+        } modify;
         struct {               /* CONTRACT: an aggregate over an inner join of two inputs as sums of products:
                                   for each pair of groups, out = sum over matching rows of sum of factor x left x right.
                                   cols: those of the groups and outs that are read above, in any order */
@@ -299,6 +310,9 @@ const char *plan_window_name(WindowFunc func);
 const char *plan_kind_name(PlanKind kind);
 const char *plan_join_name(JoinKind kind);
 const char *plan_apply_name(ApplyKind kind);
+/* INSERT, DELETE, UPDATE, alone or below the PROJECT of a RETURNING. */
+bool plan_modifies(PlanKind kind);
+bool plan_writes(const Plan *plan);
 /* The distinct CTEs that the plan scans, those they scan themselves first. Appends to *list. */
 tcudb_status plan_ctes(Arena *arena, const Plan *plan, Cte ***list, uint32_t *n, Error *err) MUST_CHECK;
 /* One more than the largest ColId in the plan and its CTEs. */

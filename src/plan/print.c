@@ -338,9 +338,9 @@ static tcudb_status print_part(Printer *p, const Plan *plan)
         return print_cols(p, ": ", plan);
     case PLAN_WORK_SCAN: return print_cols(p, ": ", plan);
     case PLAN_RECURSIVE: return print_cte_name(p, plan->recursive.cte);
-    case PLAN_INSERT: return buf_printf(p->buf, p->err, " " STR_FMT, STR_ARG(plan->insert.table));
-    case PLAN_DELETE: return buf_printf(p->buf, p->err, " " STR_FMT, STR_ARG(plan->delete_.table));
-    case PLAN_UPDATE: return buf_printf(p->buf, p->err, " " STR_FMT, STR_ARG(plan->update.table));
+    case PLAN_INSERT:
+    case PLAN_DELETE:
+    case PLAN_UPDATE: return buf_printf(p->buf, p->err, " " STR_FMT, STR_ARG(plan->modify.table));
     default: return TCUDB_OK;
     }
 }

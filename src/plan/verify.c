@@ -364,6 +364,15 @@ static tcudb_status check_cte_scan(Verifier *v)
     return check_positional(v, cte->plan);
 }
 
+static tcudb_status check_modify(Verifier *v)
+{
+    const Plan *plan = v->node;
+    for (uint32_t i = 0; i < plan->modify.nchecks; i++) TRY(check_expr(v, plan->modify.checks[i].cond));
+    if (plan->ncols == 0) return TCUDB_OK;
+    TRY(check_positional(v, plan->inputs[0]));
+    return check_subset(v, NULL, LEFT_SIDE);
+}
+
 static tcudb_status check_part(Verifier *v)
 {
     const Plan *plan = v->node;
@@ -387,6 +396,9 @@ static tcudb_status check_part(Verifier *v)
     case PLAN_SET_OP: return check_set_op(v);
     case PLAN_RECURSIVE: return check_set_op(v);
     case PLAN_CTE_SCAN: return check_cte_scan(v);
+    case PLAN_INSERT:
+    case PLAN_DELETE:
+    case PLAN_UPDATE: return check_modify(v);
     default: return TCUDB_OK;
     }
 }

@@ -23,7 +23,7 @@ static tcudb_status fill_table(Run *run, Error *err)
     Plan *insert = plan_new(run->arena, PLAN_INSERT, 1, 0, err);
     TRY_PTR(insert);
     insert->inputs[0] = stmt->plan;
-    insert->insert.table = stmt->table.name;
+    insert->modify.table = stmt->table.name;
     return session_run_plan_into(run, stmt, insert, session_drop_batch, NULL, err);
 }
 

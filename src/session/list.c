@@ -11,6 +11,15 @@
 
 #include <assert.h>
 
+static tcudb_status table_cells(const TableDef *table, uint64_t live, Value *row, Rows *rows, Error *err)
+{
+    Str constraints = {0};
+    rows_int(&row[3], (int64_t)live);
+    TRY(session_constraints_text(rows->arena, table, &constraints, err));
+    if (constraints.len > 0) rows_text(&row[4], constraints);
+    return TCUDB_OK;
+}
+
 tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *err)
 {
     Txn *txn = session->txn;
@@ -39,7 +48,7 @@ tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *
         rows_text(&row[1], take_table ? STR_LIT("table") : STR_LIT("view"));
         rows_int(&row[2], take_table ? table->ncols : view->ncols);
         if (take_table)
-            rows_int(&row[3], (int64_t)live);
+            TRY(table_cells(table, live, row, rows, err));
         else
             rows_text(&row[4], view->sql);
     }

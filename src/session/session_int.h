@@ -143,6 +143,15 @@ tcudb_status session_copy_from(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_copy_to(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_call(Run *run, Error *err) MUST_CHECK;
 
+/* ---- inner.c: statements inside a statement ------------------------------------------------ */
+
+/* Runs one INSERT, UPDATE or DELETE of our own making. */
+tcudb_status session_run_inner(Run *run, const char *sql, Error *err) MUST_CHECK;
+/* A name as it is written in SQL. */
+tcudb_status session_name(Run *run, Str name, const char **out, Error *err) MUST_CHECK;
+/* "CONSTRAINT t_pkey PRIMARY KEY (a), CONSTRAINT t_a_check CHECK (a > 0)"; len 0: there are none. */
+tcudb_status session_constraints_text(Arena *arena, const TableDef *def, Str *out, Error *err) MUST_CHECK;
+
 /* ---- list.c: rows of SHOW TABLES and SHOW ALL ---------------------------------------------- */
 
 tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *err) MUST_CHECK;

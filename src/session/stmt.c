@@ -25,8 +25,7 @@ tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t 
 
 static bool query_writes(const Stmt *stmt)
 {
-    return stmt->plan != NULL &&
-           (stmt->plan->kind == PLAN_INSERT || stmt->plan->kind == PLAN_UPDATE || stmt->plan->kind == PLAN_DELETE);
+    return stmt->plan != NULL && plan_writes(stmt->plan);
 }
 
 static bool stmt_writes(const Stmt *stmt)
@@ -83,7 +82,6 @@ static tcudb_status run_query(Run *run, Error *err)
 
 tcudb_status session_dispatch(Run *run, Error *err)
 {
-    if (run->stmt->warning != NULL) session_notify(run->session, "WARNING", "01000", "%s", run->stmt->warning);
     switch (run->stmt->kind) {
     case STMT_QUERY: return run_query(run, err);
     case STMT_CREATE_TABLE: return session_create_table(run, err);

@@ -167,7 +167,10 @@ static void describe(Shell *shell, const char *name, bool more)
     each_row(result, column_row, &columns);
     tcudb_result_free(result);
     grid_print(columns.grid);
-    if (more && kind.definition[0] != '\0') fprintf(shell->out.file, "View definition:\n%s;\n", kind.definition);
+    if (strcmp(kind.kind, "view") != 0 && kind.definition[0] != '\0')
+        fprintf(shell->out.file, "Constraints: %s\n\n", kind.definition);
+    else if (more && kind.definition[0] != '\0')
+        fprintf(shell->out.file, "View definition:\n%s;\n", kind.definition);
     free(kind.definition);
 }
 
@@ -275,6 +278,7 @@ static void schema_row(void *ctx, char **cells)
         text_str(&columns.schema, " (");
         each_row(result, schema_column, &columns);
         tcudb_result_free(result);
+        if (cells[4][0] != '\0') text_printf(&columns.schema, ",\n    %s", cells[4]);
         text_str(&columns.schema, "\n);\n");
     }
     fputs(text_cstr(&columns.schema), schema->shell->out.file);

@@ -35,6 +35,64 @@ static Type get_type(Reader *r)
     return type;
 }
 
+/* Of a table's first column: keys and checks follow the columns. */
+enum { NOT_NULL = 1, HAS_CONSTRAINTS = 2 };
+
+static bool constrained(const TableDef *def)
+{
+    return def->ncols > 0 && def->nkeys + def->nchecks > 0;
+}
+
+static tcudb_status put_constraints(Buf *buf, const TableDef *def, Error *err)
+{
+    TRY(put_varint(buf, def->nkeys, err));
+    for (uint32_t k = 0; k < def->nkeys; k++) {
+        const KeyDef *key = &def->keys[k];
+        TRY(put_text(buf, key->name, err));
+        TRY(put_byte(buf, key->primary, err));
+        TRY(put_varint(buf, key->ncols, err));
+        for (uint32_t i = 0; i < key->ncols; i++) TRY(put_varint(buf, key->cols[i], err));
+    }
+    TRY(put_varint(buf, def->nchecks, err));
+    for (uint32_t k = 0; k < def->nchecks; k++) {
+        TRY(put_text(buf, def->checks[k].name, err));
+        TRY(put_text(buf, def->checks[k].sql, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status get_keys(Reader *r, Arena *arena, TableDef *def, Error *err)
+{
+    def->nkeys = (uint32_t)get_count(r, (uint64_t)(r->end - r->at));
+    KeyDef *keys = ARENA_ARRAY(arena, KeyDef, def->nkeys, err);
+    TRY_PTR(keys);
+    for (uint32_t k = 0; k < def->nkeys && !r->bad; k++) {
+        keys[k].name = get_text(r);
+        keys[k].primary = get_byte(r) & 1;
+        keys[k].ncols = (uint32_t)get_count(r, def->ncols);
+        uint32_t *cols = ARENA_ARRAY(arena, uint32_t, keys[k].ncols, err);
+        TRY_PTR(cols);
+        for (uint32_t i = 0; i < keys[k].ncols; i++) cols[i] = (uint32_t)get_count(r, def->ncols - 1);
+        keys[k].cols = cols;
+    }
+    def->keys = keys;
+    return TCUDB_OK;
+}
+
+static tcudb_status get_constraints(Reader *r, Arena *arena, TableDef *def, Error *err)
+{
+    TRY(get_keys(r, arena, def, err));
+    def->nchecks = (uint32_t)get_count(r, (uint64_t)(r->end - r->at));
+    CheckDef *checks = ARENA_ARRAY(arena, CheckDef, def->nchecks, err);
+    TRY_PTR(checks);
+    for (uint32_t k = 0; k < def->nchecks && !r->bad; k++) {
+        checks[k].name = get_text(r);
+        checks[k].sql = get_text(r);
+    }
+    def->checks = checks;
+    return TCUDB_OK;
+}
+
 tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
 {
     TRY(put_varint(buf, meta->def.id, err));
@@ -44,11 +102,11 @@ tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
         const ColumnDef *col = &meta->def.cols[c];
         TRY(put_text(buf, col->name, err));
         TRY(put_type(buf, col->type, err));
-        TRY(put_byte(buf, col->not_null, err));
+        TRY(put_byte(buf, (uint8_t)(col->not_null | (c == 0 && constrained(&meta->def) ? HAS_CONSTRAINTS : 0)), err));
         TRY(put_text(buf, col->default_sql, err));
         if (meta->dicts[c] != NULL) TRY(put_varint(buf, meta->dicts[c]->id, err));
     }
-    return TCUDB_OK;
+    return constrained(&meta->def) ? put_constraints(buf, &meta->def, err) : TCUDB_OK;
 }
 
 static Dict *known_dict(Db *db, uint64_t id)
@@ -69,12 +127,15 @@ tcudb_status db_dict(Db *db, uint64_t id, Dict **out, Error *err)
     return *out != NULL ? TCUDB_OK : dict_new(&db->mem, id, db->path, out, err);
 }
 
-static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts, uint32_t ncols, Error *err)
+static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts, uint32_t ncols, bool *more,
+                                Error *err)
 {
     for (uint32_t c = 0; c < ncols && !r->bad; c++) {
         cols[c].name = get_text(r);
         cols[c].type = get_type(r);
-        cols[c].not_null = get_byte(r) & 1;
+        uint8_t flags = get_byte(r);
+        cols[c].not_null = (flags & NOT_NULL) != 0;
+        if (c == 0) *more = (flags & HAS_CONSTRAINTS) != 0;
         cols[c].default_sql = get_text(r);
         if (!type_is_text(cols[c].type)) continue;
         uint64_t id = get_varint(r);
@@ -96,7 +157,9 @@ tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Err
     Dict **dicts = ARENA_ARRAY(arena, Dict *, def.ncols, err);
     TRY_PTR(dicts);
     def.cols = cols;
-    tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, err);
+    bool more = false;
+    tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, &more, err);
+    if (status == TCUDB_OK && more && !r->bad) status = get_constraints(r, arena, &def, err);
     if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, out, err);
     for (uint32_t c = 0; c < def.ncols; c++) dict_unref(dicts[c]);
     return status;

@@ -18,19 +18,52 @@ static Str take_str(char **at, Str text)
     return copy;
 }
 
-tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMeta **out, Error *err)
+static size_t meta_size(const TableDef *def)
 {
     size_t bytes = sizeof(TableMeta) + def->ncols * (sizeof(ColumnDef) + sizeof(Dict *)) + def->name.len;
     for (uint32_t c = 0; c < def->ncols; c++) bytes += def->cols[c].name.len + def->cols[c].default_sql.len;
+    bytes += def->nkeys * sizeof(KeyDef) + def->nchecks * sizeof(CheckDef);
+    for (uint32_t k = 0; k < def->nkeys; k++) bytes += def->keys[k].name.len + def->keys[k].ncols * sizeof(uint32_t);
+    for (uint32_t k = 0; k < def->nchecks; k++) bytes += def->checks[k].name.len + def->checks[k].sql.len;
+    return bytes;
+}
+
+/* Copies keys and checks to `room`; *at: where the texts after them may go on. */
+static void copy_constraints(TableMeta *meta, const TableDef *def, void *room, char **at)
+{
+    KeyDef *keys = room;
+    CheckDef *checks = (CheckDef *)(keys + def->nkeys);
+    uint32_t *numbers = (uint32_t *)(checks + def->nchecks);
+    for (uint32_t k = 0; k < def->nkeys; k++) {
+        keys[k] = def->keys[k];
+        keys[k].cols = numbers;
+        memcpy(numbers, def->keys[k].cols, keys[k].ncols * sizeof *numbers);
+        numbers += keys[k].ncols;
+    }
+    *at = (char *)numbers;
+    for (uint32_t k = 0; k < def->nkeys; k++) keys[k].name = take_str(at, def->keys[k].name);
+    for (uint32_t k = 0; k < def->nchecks; k++)
+        checks[k] = (CheckDef){take_str(at, def->checks[k].name), take_str(at, def->checks[k].sql)};
+    meta->def.nkeys = def->nkeys;
+    meta->def.nchecks = def->nchecks;
+    meta->def.keys = keys;
+    meta->def.checks = checks;
+}
+
+tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMeta **out, Error *err)
+{
+    size_t bytes = meta_size(def);
     TableMeta *meta = mem_alloc_zero(mem, bytes, err);
     TRY_PTR(meta);
     ColumnDef *cols = (ColumnDef *)(meta + 1);
     meta->dicts = (Dict **)(cols + def->ncols);
-    char *at = (char *)(meta->dicts + def->ncols);
+    char *at;
     atomic_init(&meta->refs, 1);
     meta->mem = mem;
     meta->bytes = bytes;
-    meta->def = (TableDef){.id = def->id, .name = take_str(&at, def->name), .ncols = def->ncols, .cols = cols};
+    meta->def = (TableDef){.id = def->id, .ncols = def->ncols, .cols = cols};
+    copy_constraints(meta, def, meta->dicts + def->ncols, &at);
+    meta->def.name = take_str(&at, def->name);
     for (uint32_t c = 0; c < def->ncols; c++) {
         cols[c] = def->cols[c];
         cols[c].name = take_str(&at, def->cols[c].name);

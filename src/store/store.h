@@ -68,11 +68,29 @@ typedef struct ColumnDef {
     Str default_sql; /* expression text; len 0: none */
 } ColumnDef;
 
+/* UNIQUE, PRIMARY KEY: no two rows have the same values there, none of them NULL. The store keeps keys and checks;
+ * who adds rows sees to them (exec/unique.c, op_modify.c). */
+typedef struct KeyDef {
+    Str name;
+    bool primary;
+    uint32_t ncols;
+    const uint32_t *cols;
+} KeyDef;
+
+/* CHECK: an expression over the row's columns that is not false. */
+typedef struct CheckDef {
+    Str name;
+    Str sql;
+} CheckDef;
+
 typedef struct TableDef {
     uint64_t id; /* never reused */
     Str name;
     uint32_t ncols;
     const ColumnDef *cols;
+    uint32_t nkeys, nchecks;
+    const KeyDef *keys;
+    const CheckDef *checks; /* by name */
 } TableDef;
 
 typedef struct ViewDef {

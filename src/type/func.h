@@ -118,6 +118,8 @@ tcudb_status agg_resolve(Str name, const Type *args, uint32_t nargs, bool star, 
 const char *agg_name(AggKind kind);
 
 /* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
+/* Appends a name as SQL must spell it: "in quotes" where it is not plain or reserved. */
+tcudb_status text_quote_name(Str s, Buf *buf, Error *err) MUST_CHECK;
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
 /* A numeric value of any form as Num; not NULL. */
 Num value_num(const Value *value);

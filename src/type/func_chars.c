@@ -326,7 +326,7 @@ static bool is_plain_name(Str s)
     return !is_reserved(s);
 }
 
-static tcudb_status quote_name(Str s, Buf *buf, Error *err)
+tcudb_status text_quote_name(Str s, Buf *buf, Error *err)
 {
     if (is_plain_name(s)) return buf_str(buf, s, err);
     TRY(buf_char(buf, '"', err));
@@ -373,7 +373,7 @@ static tcudb_status quote_rows(EvalCtx *ctx, const Vector *arg, const uint16_t *
         }
         TRY_GOTO(print_cast(&v, &plain, err));
         Str s = {plain.data, (uint32_t)plain.len};
-        TRY_GOTO(name ? quote_name(s, &quoted, err) : quote_text(s, &quoted, err));
+        TRY_GOTO(name ? text_quote_name(s, &quoted, err) : quote_text(s, &quoted, err));
         TRY_GOTO(text_keep(ctx, &quoted, &to[row], err));
     }
 done:
@@ -496,7 +496,7 @@ static tcudb_status print_directive(const Value *v, const Directive *d, Buf *buf
     buf_init(&plain, NULL);
     tcudb_status status = value_print(v, &plain, err);
     Str s = {plain.data, (uint32_t)plain.len};
-    if (status == TCUDB_OK) status = d->kind == 'I' ? quote_name(s, buf, err) : quote_text(s, buf, err);
+    if (status == TCUDB_OK) status = d->kind == 'I' ? text_quote_name(s, buf, err) : quote_text(s, buf, err);
     buf_free(&plain);
     return status;
 }

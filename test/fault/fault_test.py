@@ -13,13 +13,14 @@ import tempfile
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
 SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 60
-SETUP = "CREATE TABLE kept(k int, s text); INSERT INTO kept SELECT i, 'text ' || i % 7 FROM generate_series(1, 5000) g(i)"
+SETUP = "CREATE TABLE kept(k int PRIMARY KEY, s text CHECK (s <> '')); INSERT INTO kept SELECT i, 'text ' || i % 7 FROM generate_series(1, 5000) g(i)"
 SCRIPT = """
 BEGIN; INSERT INTO kept VALUES (-1, 'one'), (-2, 'two'); COMMIT;
 CREATE TABLE made AS SELECT k % 10 AS g, count(*) AS n, sum(k) AS s, min(s) AS m FROM kept GROUP BY 1;
 SELECT a.s, count(*), avg(b.n) FROM kept a JOIN made b ON a.k % 10 = b.g WHERE a.k > 3 GROUP BY a.s ORDER BY 2 DESC, 1 LIMIT 3;
 UPDATE kept SET s = 'changed' WHERE k = 17; DELETE FROM kept WHERE k BETWEEN 100 AND 199;
 SELECT k, (SELECT max(n) FROM made WHERE g = k % 10) FROM kept WHERE s LIKE '%t 3' ORDER BY k LIMIT 2;
+INSERT INTO kept VALUES (17, 'changed') ON CONFLICT (k) DO UPDATE SET s = excluded.s || '' RETURNING k, s;
 """
 
 

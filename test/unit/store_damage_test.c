@@ -165,7 +165,7 @@ static void newer_versions_are_refused(void **state)
     File f;
     snprintf(f.path, sizeof f.path, "%s/manifest", dir);
     read_file(&f);
-    uint32_t version = 2;
+    uint32_t version = 3;
     memcpy(f.bytes + 8, &version, 4);
     uint64_t sum = XXH3_64bits(f.bytes, 40);
     memcpy(f.bytes + 40, &sum, 8);
@@ -175,7 +175,7 @@ static void newer_versions_are_refused(void **state)
     sc_open_all(dir, true, &db, &err, &status);
     assert_int_equal(status, TCUDB_ERROR);
     assert_string_equal(err.sqlstate, "0A000");
-    assert_non_null(strstr(err.message, "version 2"));
+    assert_non_null(strstr(err.message, "version 3"));
     free(f.bytes);
 }
 

@@ -1,18 +1,25 @@
 /*
  * op_modify.c: INSERT, DELETE, UPDATE.
  *
+ * Rows pass NOT NULL and CHECK (row_check.c) on their way; where the table has keys (unique.c), a row may be in the
+ * way of another (ON CONFLICT) or RETURNING wants them, they are kept first.
  * INSERT appends in task order while its input runs: the input reads the version of the tables that was
  * bound, so it does not see its own rows. Large inserts encode in parallel, a run of segments per task. DELETE and
  * UPDATE collect first: row ids stay valid only until the transaction's next change. UPDATE is delete and append.
  */
-#include "exec/exec_int.h"
+#include "exec/cpu/modify_int.h"
 
 #include <stdlib.h>
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
 
 typedef struct Insert {
     Exec *x;
     Str table;
-    const Plan *input;
 } Insert;
 
 static tcudb_status append(void *ctx, const Batch *batch, Error *err)
@@ -50,16 +57,18 @@ static tcudb_status bulk_task_end(Stage *stage, Worker *w, Error *err)
     return appender_finish(appender, w->task, err);
 }
 
-static tcudb_status insert_bulk(Exec *x, PhysNode *node, Error *err)
+static tcudb_status insert_bulk(Exec *x, PhysNode *node, const TableDef *def, Error *err)
 {
-    Bulk bulk = {.x = x, .table = node->plan->insert.table};
+    Bulk bulk = {.x = x, .table = node->plan->modify.table};
+    Stage *stage = NULL;
     bulk.stage.push = bulk_push;
     bulk.stage.task_end = bulk_task_end;
     bulk.appenders = ARENA_ARRAY(&x->arena, Appender *, x->nworkers, err);
     TRY_PTR(bulk.appenders);
+    TRY(row_check_stage(x, node, def, 0, &bulk.stage, &stage, err));
     Appender *guard; /* stays open, so that no task's rows are settled before those of an earlier one are there */
     TRY(appender_new(x->env->txn, bulk.table, &guard, err));
-    tcudb_status status = exec_produce(x, node->inputs[0], &bulk.stage, err);
+    tcudb_status status = exec_produce(x, node->inputs[0], stage, err);
     for (uint32_t w = 0; w < x->nworkers; w++)
         if (bulk.appenders[w] != NULL) appender_abort(bulk.appenders[w]);
     if (status == TCUDB_OK)
@@ -70,31 +79,140 @@ static tcudb_status insert_bulk(Exec *x, PhysNode *node, Error *err)
     return status;
 }
 
-static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
+static tcudb_status insert_stream(Exec *x, PhysNode *node, const TableDef *def, Error *err)
 {
-    const double bulk_rows = 4 * SEGMENT_ROWS; /* fewer would end in many small segments */
-    Insert insert = {x, node->plan->insert.table, node->plan->inputs[0]};
+    Insert insert = {x, node->plan->modify.table};
     Ordered *ordered = NULL;
-    tcudb_status status;
-    (void)down;
-    if (node->plan->inputs[0]->rows >= bulk_rows) {
-        status = insert_bulk(x, node, err);
-    } else {
-        TRY(ordered_new(x, append, &insert, &ordered, err));
-        status = exec_produce(x, node->inputs[0], ordered_stage(ordered), err);
-        ordered_free(ordered);
-    }
-    atomic_store(&node->stats.rows, x->written);
+    Stage *stage = NULL;
+    TRY(ordered_new(x, append, &insert, &ordered, err));
+    tcudb_status status = row_check_stage(x, node, def, 0, ordered_stage(ordered), &stage, err);
+    if (status == TCUDB_OK) status = exec_produce(x, node->inputs[0], stage, err);
+    ordered_free(ordered);
     return status;
 }
 
-/* ---- DELETE, UPDATE ----------------------------------------------------------------------------------- */
+/* ---- kept rows: keys, ON CONFLICT, RETURNING ---------------------------------------------------------- */
 
-static int compare_ids(const void *a, const void *b)
+static tcudb_status collect_checked(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out,
+                                    Error *err)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    const Plan *input = node->plan->inputs[0];
+    Collector *c;
+    Stage *stage;
+    TRY(collector_new(x, input->cols, input->ncols, &c, err));
+    TRY(row_check_stage(x, node, def, first, collector_stage(c), &stage, err));
+    TRY(exec_produce(x, node->inputs[0], stage, err));
+    return collector_rows(c, node, out, err);
+}
+
+static tcudb_status append_part(Exec *x, PhysNode *node, const Rows *rows, const NewRows *part, uint32_t ncols,
+                                Error *err)
+{
+    Insert insert = {x, node->plan->modify.table};
+    Ordered *ordered = NULL;
+    uint32_t *map = ARENA_ARRAY(&x->arena, uint32_t, ncols + 1, err);
+    TRY_PTR(map);
+    for (uint32_t i = 0; i < ncols; i++) map[i] = part->first + i;
+    TRY(ordered_new(x, append, &insert, &ordered, err));
+    tcudb_status status = rows_push_order(x, node, rows, part->order, part->n, map, ncols, ordered_stage(ordered), err);
+    ordered_free(ordered);
+    return status;
+}
+
+/* RETURNING. */
+static tcudb_status put_out(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n, Stage *down,
+                            Error *err)
+{
+    return node->plan->ncols == 0 ? TCUDB_OK : rows_push_order(x, node, rows, order, n, NULL, 0, down, err);
+}
+
+static int by_row(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
 }
+
+static bool row_is_null(const Rows *rows, uint32_t col, uint64_t row)
+{
+    return rows->cols[col].valid != NULL && !bit_get(rows->cols[col].valid, row);
+}
+
+/* New rows, and rows that update one in their way: see Conflict in plan.h. */
+static tcudb_status split_rows(Exec *x, const Plan *plan, const TableDef *def, const Rows *rows, NewRows parts[2],
+                               Error *err)
+{
+    const uint32_t rowid = def->ncols, flag = 2 * def->ncols + 1;
+    for (uint32_t p = 0; p < 2; p++) {
+        parts[p] = (NewRows){.first = p == 0 ? 0 : def->ncols + 1};
+        parts[p].order = exec_alloc(x, (rows->n + 1) * sizeof *parts[p].order, err);
+        TRY_PTR(parts[p].order);
+    }
+    for (uint64_t i = 0; i < rows->n; i++) {
+        bool matched = plan->modify.conflict == CONFLICT_UPDATE && !row_is_null(rows, rowid, i);
+        if (matched && (row_is_null(rows, flag, i) || ((uint8_t *)rows->cols[flag].data)[i] == 0)) continue;
+        parts[matched].order[parts[matched].n++] = (uint32_t)i;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status delete_matched(Exec *x, const Plan *plan, const TableDef *def, const Rows *rows,
+                                   const NewRows *part, Error *err)
+{
+    uint64_t *ids = exec_alloc(x, (part->n + 1) * sizeof *ids, err);
+    TRY_PTR(ids);
+    for (uint64_t i = 0; i < part->n; i++) ids[i] = ((uint64_t *)rows->cols[def->ncols].data)[part->order[i]];
+    qsort(ids, part->n, sizeof *ids, compare_ids);
+    for (uint64_t i = 1; i < part->n; i++)
+        if (ids[i] == ids[i - 1]) return unique_second_time(err);
+    if (part->n > 0) TRY(txn_delete(x->env->txn, plan->modify.table, ids, part->n, err));
+    exec_free(x, ids);
+    return TCUDB_OK;
+}
+
+static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, Stage *down, Error *err)
+{
+    Rows *rows;
+    NewRows parts[2];
+    TRY(collect_checked(x, node, def, 0, &rows, err));
+    TRY(split_rows(x, node->plan, def, rows, parts, err));
+    if (parts[1].n > 0) TRY(delete_matched(x, node->plan, def, rows, &parts[1], err));
+    TRY(unique_check(x, node, rows, parts, 2, err));
+    for (uint32_t p = 0; p < 2; p++) TRY(append_part(x, node, rows, &parts[p], def->ncols, err));
+    uint32_t *all = exec_realloc(x, parts[0].order, (parts[0].n + parts[1].n + 1) * sizeof *all, err);
+    TRY_PTR(all);
+    memcpy(all + parts[0].n, parts[1].order, parts[1].n * sizeof *all);
+    qsort(all, parts[0].n + parts[1].n, sizeof *all, by_row);
+    TRY(put_out(x, node, rows, all, parts[0].n + parts[1].n, down, err));
+    exec_free(x, all);
+    exec_free(x, parts[1].order);
+    rows_free(rows);
+    return TCUDB_OK;
+}
+
+static tcudb_status target_def(Exec *x, const PhysNode *node, const TableDef **out, Error *err)
+{
+    const Table *table = txn_table(x->env->txn, node->plan->modify.table);
+    if (table == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "the changed table is gone");
+    *out = table_def(table);
+    return TCUDB_OK;
+}
+
+static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    const double bulk_rows = 4 * SEGMENT_ROWS; /* fewer would end in many small segments */
+    const TableDef *def = NULL;
+    TRY(target_def(x, node, &def, err));
+    if (node->plan->ncols > 0 || def->nkeys > 0)
+        TRY(insert_kept(x, node, def, down, err));
+    else if (node->plan->inputs[0]->rows >= bulk_rows)
+        TRY(insert_bulk(x, node, def, err));
+    else
+        TRY(insert_stream(x, node, def, err));
+    atomic_store(&node->stats.rows, x->written);
+    return TCUDB_OK;
+}
+
+/* ---- DELETE, UPDATE ----------------------------------------------------------------------------------- */
 
 /* Deletes the rows whose ids are column 0; each once. */
 static tcudb_status delete_ids(Exec *x, Str table, const Rows *rows, uint64_t *deleted, Error *err)
@@ -109,17 +227,6 @@ static tcudb_status delete_ids(Exec *x, Str table, const Rows *rows, uint64_t *d
     *deleted = n;
     if (n > 0) TRY(txn_delete(x->env->txn, table, ids, n, err));
     exec_free(x, ids);
-    return TCUDB_OK;
-}
-
-static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
-{
-    Rows *rows;
-    (void)down;
-    TRY(exec_collect(x, node->inputs[0], &rows, err));
-    TRY(delete_ids(x, node->plan->delete_.table, rows, &x->written, err));
-    atomic_store(&node->stats.rows, x->written);
-    rows_free(rows);
     return TCUDB_OK;
 }
 
@@ -146,26 +253,38 @@ static tcudb_status first_of_each(Exec *x, const Rows *rows, uint32_t **order, u
     return TCUDB_OK;
 }
 
+static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    Rows *rows;
+    uint64_t n;
+    uint32_t *order;
+    TRY(exec_collect(x, node->inputs[0], &rows, err));
+    TRY(first_of_each(x, rows, &order, &n, err));
+    TRY(delete_ids(x, node->plan->modify.table, rows, &x->written, err));
+    atomic_store(&node->stats.rows, x->written);
+    TRY(put_out(x, node, rows, order, n, down, err));
+    exec_free(x, order);
+    rows_free(rows);
+    return TCUDB_OK;
+}
+
 static tcudb_status run_update(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     Rows *rows;
-    uint64_t n, deleted;
-    uint32_t *order;
-    (void)down;
-    TRY(exec_collect(x, node->inputs[0], &rows, err));
-    TRY(first_of_each(x, rows, &order, &n, err));
-    TRY(delete_ids(x, node->plan->update.table, rows, &deleted, err));
-    Insert insert = {x, node->plan->update.table, NULL};
-    Ordered *ordered = NULL;
-    uint32_t *map = ARENA_ARRAY(&x->arena, uint32_t, rows->ncols + 1, err);
-    TRY_PTR(map);
-    for (uint32_t i = 0; i + 1 < rows->ncols; i++) map[i] = i + 1;
-    TRY(ordered_new(x, append, &insert, &ordered, err));
-    tcudb_status status = rows_push_order(x, node, rows, order, n, map, rows->ncols - 1, ordered_stage(ordered), err);
-    ordered_free(ordered);
+    uint64_t deleted;
+    const TableDef *def = NULL;
+    NewRows part = {.first = 1};
+    TRY(target_def(x, node, &def, err));
+    TRY(collect_checked(x, node, def, 1, &rows, err));
+    TRY(first_of_each(x, rows, &part.order, &part.n, err));
+    TRY(delete_ids(x, node->plan->modify.table, rows, &deleted, err));
+    TRY(unique_check(x, node, rows, &part, 1, err));
+    TRY(append_part(x, node, rows, &part, def->ncols, err));
     atomic_store(&node->stats.rows, x->written);
+    TRY(put_out(x, node, rows, part.order, part.n, down, err));
+    exec_free(x, part.order);
     rows_free(rows);
-    return status;
+    return TCUDB_OK;
 }
 
 const Op op_insert = {.name = "Insert", .engine = "cpu", .run = run_insert};

@@ -1,0 +1,33 @@
+/*
+ * modify_int.h: what INSERT, DELETE and UPDATE share.
+ */
+#ifndef EXEC_CPU_MODIFY_INT_H
+#define EXEC_CPU_MODIFY_INT_H
+
+#include "exec/exec_int.h"
+
+/* A stage in front of `down` that refuses batches with a row against NOT NULL or a CHECK: 23502, 23514. Batches are
+ * the node's input; the new row begins at its column `first`. *out is down itself if there is nothing to check. */
+tcudb_status row_check_stage(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Stage *down, Stage **out,
+                             Error *err) MUST_CHECK;
+
+/* Rows to be added: order[0..n-1], ascending, of rows whose new values begin at column `first`. */
+typedef struct NewRows {
+    uint32_t *order;
+    uint64_t n;
+    uint32_t first;
+} NewRows;
+
+/* Compares the keys of new rows with each other and with the table, as the transaction sees it now: 23505 for the
+ * first row that has a key taken, or 21000 or being left out of its order, as the node's ON CONFLICT has it. */
+tcudb_status unique_check(Exec *x, PhysNode *node, const Rows *rows, NewRows *parts, uint32_t nparts,
+                          Error *err) MUST_CHECK;
+
+/* 21000: two rows of an ON CONFLICT DO UPDATE want the same one. */
+tcudb_status unique_second_time(Error *err);
+
+/* "a, b" and "1, x" for DETAIL: the values of a batch's row, in PostgreSQL's manner. */
+tcudb_status row_text(Buf *buf, const Vector *cols, const uint32_t *which, uint32_t n, uint32_t row, bool cut,
+                      Error *err) MUST_CHECK;
+
+#endif

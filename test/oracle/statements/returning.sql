@@ -1,0 +1,28 @@
+-- RETURNING: what an INSERT, UPDATE or DELETE changed.
+create table t(a int, b text, c float8);
+create table u(a int, x text);
+insert into u values (1,'one'),(2,'two'),(2,'zwei');
+insert into t values (1,'x',1.5),(2,'y',2.5),(3,null,null) returning *;
+insert into t(b) values ('q') returning a, b, upper(b) as up, 'lit', (select count(*) from u);
+insert into t select a * 10, x, a from u returning a, c;
+insert into t as k values (5,'k',5) returning k.a, k.*;
+insert into t as k values (5,'k',5) returning t.a;
+update t set c = a * 2 where a < 10 returning a, c, c + 1 as more;
+update t set b = u.x from u where u.a = t.a and u.x <> 'zwei' returning t.*, u.x;
+update t set b = u.x from u where u.a = t.a and u.x <> 'zwei' returning *;
+update t set a = a + 1 returning a;
+update t set a = 1 where false returning a;
+delete from t where a > 10 returning *;
+delete from t using u where t.a = u.a + 1 and u.x = 'one' returning t.a, u.a, u.x;
+delete from t returning a, b;
+select * from t;
+insert into t values (1,'x',1) returning sum(a);
+insert into t values (1,'x',1) returning row_number() over ();
+insert into t values (1,'x',1) returning zz;
+insert into t values (1,'x',1) returning t.a, u.a;
+update t set a = 1 returning excluded.a;
+with w as (select 1 as one) insert into t select one, 'w', one from w returning a, (select one from w);
+insert into t default values returning *;
+insert into t values (7,'p',1) returning a as "A", b || 'x' as b2, *;
+delete from t where a in (select a from t where a > 5) returning a, (select max(a) from t);
+select count(*) from t;
