@@ -100,6 +100,14 @@ typedef enum Place {
     PLACE_COPY_WHERE
 } Place;
 
+/* GROUPING(args): a column that the grouping puts out. */
+typedef struct GroupingCall {
+    struct GroupingCall *next;
+    PlanCol col;
+    Expr **args;
+    uint32_t nargs;
+} GroupingCall;
+
 /* One level of SELECT (or the scope of UPDATE, DELETE, ...). */
 struct Block {
     Block *outer;
@@ -113,7 +121,8 @@ struct Block {
     AggCall *aggs;
     int *agg_positions;
     uint32_t naggs, aggs_cap;
-    Node *const *windows; /* WINDOW clause */
+    struct GroupingCall *groupings; /* GROUPING() */
+    Node *const *windows;           /* WINDOW clause */
     size_t nwindows;
     WindowDef *window_defs; /* of the calls met */
     bool in_window;
@@ -212,6 +221,9 @@ tcudb_status bind_retype(Binder *b, Plan *plan, const Type *types, CastContext c
 tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const PgQuery__WithClause *with,
                             Error *err) MUST_CHECK;
 tcudb_status bind_with_scan(Binder *b, CteEntry *entry, int position, Plan **out, Error *err) MUST_CHECK;
+/* A query of ours that is scanned more than once; copy: rather run again than kept. */
+tcudb_status bind_with_share(Binder *b, const char *name, Plan *query, bool copy, CteEntry **out,
+                             Error *err) MUST_CHECK;
 tcudb_status bind_with_finish(Binder *b, Error *err) MUST_CHECK; /* inlines */
 
 tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, size_t n, TargetList *list,
@@ -221,16 +233,39 @@ tcudb_status bind_target_add(Binder *b, TargetList *list, Expr *expr, const char
 const char *bind_target_name(const Node *node); /* the name PostgreSQL gives an expression's column */
 tcudb_status bind_target_resolve_unknowns(Binder *b, TargetList *list, Error *err) MUST_CHECK;
 
+/* Which of the keys a grouping set has. */
+typedef struct KeySet {
+    uint32_t *keys;
+    uint32_t n;
+} KeySet;
+
+typedef struct KeySets {
+    KeySet *sets;
+    uint32_t n;
+} KeySets;
+
 typedef struct GroupKeys {
     Expr **exprs;
     uint32_t n;
+    KeySets sets; /* a plain GROUP BY: one of all */
 } GroupKeys;
+
+/* Binds an entry of GROUP BY: *key is its number. */
+typedef tcudb_status (*BindKeyFn)(void *ctx, const Node *node, uint32_t *key, Error *err);
 tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
                              ApplyList *post, GroupKeys *out, Error *err) MUST_CHECK;
 /* The AGGREGATE node over input; and the map that turns expressions over the input into ones over it. */
 typedef struct GroupMap GroupMap;
 tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
                              Error *err) MUST_CHECK;
+/* ---- grouping.c */
+tcudb_status bind_grouping_sets(Binder *b, const PgQuery__SelectStmt *stmt, BindKeyFn bind, void *ctx, KeySets *out,
+                                Error *err) MUST_CHECK;
+tcudb_status bind_grouping_call(Binder *b, Block *block, const PgQuery__GroupingFunc *node, Expr **out,
+                                Error *err) MUST_CHECK;
+/* What stands for the AGGREGATE: puts out groups[i].col, the aggregates' and the GROUPING()s' columns. */
+tcudb_status bind_grouping_plan(Binder *b, const Block *block, const GroupKeys *keys, const NamedExpr *groups,
+                                Plan *input, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_group_rewrite(GroupMap *map, Expr *e, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_group_rewrite_applies(GroupMap *map, ApplyList *list, Error *err) MUST_CHECK;
 

@@ -9,8 +9,9 @@
  *     bound:     (a#1 + 1), agg#7        keys: (a#1 + 1) as #8
  *     rewritten: #8, agg#7
  *
- * A key that is a bare column keeps its ColId, so that nothing needs to be replaced for it. Subqueries of these
- * expressions run above the aggregation; their plans' references to this level are rewritten the same way.
+ * GROUPING SETS are in grouping.c. A key that is a bare column keeps its ColId otherwise, so that nothing needs to be
+ * replaced for it. Subqueries of these expressions run above the aggregation; their plans' references to this level are
+ * rewritten the same way.
  */
 #include "bind/bind_int.h"
 
@@ -65,61 +66,50 @@ static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList 
     return TCUDB_OK;
 }
 
-static tcudb_status add_key(Binder *b, Expr *e, GroupKeys *out, Error *err)
+static tcudb_status add_key(Binder *b, Expr *e, GroupKeys *out, uint32_t *at, Error *err)
 {
     if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, e->position, &e, err));
-    for (uint32_t i = 0; i < out->n; i++) {
-        if (expr_equal(out->exprs[i], e)) return TCUDB_OK;
+    for (*at = 0; *at < out->n; ++*at) {
+        if (expr_equal(out->exprs[*at], e)) return TCUDB_OK;
+    }
+    if ((out->n & (out->n - 1)) == 0) { /* full */
+        Expr **exprs = ARENA_ARRAY(b->arena, Expr *, out->n == 0 ? 1 : 2 * out->n, err);
+        TRY_PTR(exprs);
+        if (out->n > 0) memcpy(exprs, out->exprs, out->n * sizeof *exprs);
+        out->exprs = exprs;
     }
     out->exprs[out->n++] = e;
     return TCUDB_OK;
 }
 
-static tcudb_status bind_key(Binder *b, Block *block, const Node *node, TargetList *targets, ApplyList *post,
-                             GroupKeys *out, Error *err)
+typedef struct KeyContext {
+    Binder *b;
+    Block *block;
+    TargetList *targets;
+    ApplyList *post;
+    GroupKeys *keys;
+} KeyContext;
+
+static tcudb_status bind_key(void *ctx, const Node *node, uint32_t *key, Error *err)
 {
-    if (NODE_IS(node, GROUPING_SET)) {
-        if (node->grouping_set->kind == PG_QUERY__GROUPING_SET_KIND__GROUPING_SET_EMPTY) return TCUDB_OK;
-        return error_unsupported(err, bind_node_position(b, node), "GROUPING SETS, ROLLUP and CUBE");
-    }
+    const KeyContext *c = ctx;
     uint32_t target = 0;
-    TRY(bind_order_target(b, block, node, targets, "GROUP BY", &target, err));
+    TRY(bind_order_target(c->b, c->block, node, c->targets, "GROUP BY", &target, err));
     if (target != UINT32_MAX) {
-        TRY(key_from_target(b, block, targets->exprs[target].expr, post, err));
-        return add_key(b, targets->exprs[target].expr, out, err);
+        TRY(key_from_target(c->b, c->block, c->targets->exprs[target].expr, c->post, err));
+        return add_key(c->b, c->targets->exprs[target].expr, c->keys, key, err);
     }
     Expr *e = NULL;
-    TRY(bind_expr(b, block, node, &e, err));
-    return add_key(b, e, out, err);
-}
-
-/* GROUP BY (a, b) is GROUP BY a, b. */
-static bool is_row(const Node *node)
-{
-    return NODE_IS(node, ROW_EXPR) && node->row_expr->row_format == PG_QUERY__COERCION_FORM__COERCE_IMPLICIT_CAST;
+    TRY(bind_expr(c->b, c->block, node, &e, err));
+    return add_key(c->b, e, c->keys, key, err);
 }
 
 tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
                              ApplyList *post, GroupKeys *out, Error *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < stmt->n_group_clause; i++) {
-        n += is_row(stmt->group_clause[i]) ? stmt->group_clause[i]->row_expr->n_args : 1;
-    }
-    out->n = 0;
-    out->exprs = ARENA_ARRAY(b->arena, Expr *, n, err);
-    TRY_PTR(out->exprs);
-    for (size_t i = 0; i < stmt->n_group_clause; i++) {
-        const Node *node = stmt->group_clause[i];
-        if (!is_row(node)) {
-            TRY(bind_key(b, block, node, targets, post, out, err));
-            continue;
-        }
-        for (size_t k = 0; k < node->row_expr->n_args; k++) {
-            TRY(bind_key(b, block, node->row_expr->args[k], targets, post, out, err));
-        }
-    }
-    return TCUDB_OK;
+    KeyContext context = {b, block, targets, post, out};
+    *out = (GroupKeys){0};
+    return bind_grouping_sets(b, stmt, bind_key, &context, &out->sets, err);
 }
 
 /* ---- the node */
@@ -130,18 +120,14 @@ static const char *key_name(const Plan *input, const Expr *e)
     return col == NULL ? "?column?" : col->name;
 }
 
-tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
-                             Error *err)
+/* One set of all keys and no GROUPING(): a plain AGGREGATE. */
+static tcudb_status plain_plan(Binder *b, Block *block, const GroupKeys *keys, NamedExpr *groups, Plan *input,
+                               Plan **out, Error *err)
 {
     Plan *plan = plan_new(b->arena, PLAN_AGGREGATE, 1, keys->n + block->naggs, err);
     TRY_PTR(plan);
-    NamedExpr *groups = ARENA_ARRAY(b->arena, NamedExpr, keys->n, err);
-    TRY_PTR(groups);
     for (uint32_t i = 0; i < keys->n; i++) {
-        Expr *e = keys->exprs[i];
-        groups[i].expr = e;
-        groups[i].col = bind_new_col(b, e->type, key_name(input, e));
-        if (e->kind == EXPR_COL) groups[i].col.id = e->col;
+        if (keys->exprs[i]->kind == EXPR_COL) groups[i].col.id = keys->exprs[i]->col;
         plan->cols[i] = groups[i].col;
     }
     for (uint32_t i = 0; i < block->naggs; i++) plan->cols[keys->n + i] = block->aggs[i].col;
@@ -150,10 +136,27 @@ tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Pla
     plan->agg.ngroups = keys->n;
     plan->agg.aggs = block->aggs;
     plan->agg.naggs = block->naggs;
+    *out = plan;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
+                             Error *err)
+{
+    NamedExpr *groups = ARENA_ARRAY(b->arena, NamedExpr, keys->n, err);
+    TRY_PTR(groups);
+    for (uint32_t i = 0; i < keys->n; i++) {
+        groups[i].expr = keys->exprs[i];
+        groups[i].col = bind_new_col(b, keys->exprs[i]->type, key_name(input, keys->exprs[i]));
+    }
+    bool plain = block->groupings == NULL && keys->sets.n == 1 && keys->sets.sets[0].n == keys->n;
+    if (plain)
+        TRY(plain_plan(b, block, keys, groups, input, out, err));
+    else
+        TRY(bind_grouping_plan(b, block, keys, groups, input, out, err));
     *map = ARENA_NEW(b->arena, GroupMap, err);
     TRY_PTR(*map);
     **map = (GroupMap){.b = b, .block = block, .input = input, .groups = groups, .ngroups = keys->n};
-    *out = plan;
     return TCUDB_OK;
 }
 

@@ -227,7 +227,7 @@ static tcudb_status assemble(Binder *b, Select *s, Error *err)
 {
     TRY(bind_plan_apply(b, s->plan, &s->where_applies, &s->plan, err));
     if (s->where != NULL) TRY(bind_plan_filter(b, s->plan, s->where, &s->plan, err));
-    bool grouped = s->stmt->n_group_clause > 0 || s->having != NULL || s->block.naggs > 0;
+    bool grouped = s->stmt->n_group_clause > 0 || s->having != NULL || s->block.naggs > 0 || s->block.groupings != NULL;
     if (grouped) TRY(apply_group(b, s, err));
     TRY(bind_plan_apply(b, s->plan, &s->having_applies, &s->plan, err));
     if (s->having != NULL) TRY(bind_plan_filter(b, s->plan, s->having, &s->plan, err));

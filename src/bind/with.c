@@ -282,6 +282,22 @@ tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const
     return TCUDB_OK;
 }
 
+tcudb_status bind_with_share(Binder *b, const char *name, Plan *query, bool copy, CteEntry **out, Error *err)
+{
+    CteEntry *entry = ARENA_NEW(b->arena, CteEntry, err);
+    TRY_PTR(entry);
+    entry->cte = ARENA_NEW(b->arena, Cte, err);
+    TRY_PTR(entry->cte);
+    *entry->cte = (Cte){.id = ++b->next_cte, .name = name, .plan = query};
+    entry->name = str_of(name);
+    entry->never_materialize = copy;
+    entry->names = ARENA_ARRAY(b->arena, const char *, query->ncols, err);
+    TRY_PTR(entry->names);
+    for (uint32_t i = 0; i < query->ncols; i++) entry->names[i] = query->cols[i].name;
+    *out = entry;
+    return TCUDB_OK;
+}
+
 /* ---- references */
 
 tcudb_status bind_with_scan(Binder *b, CteEntry *entry, int position, Plan **out, Error *err)
