@@ -102,11 +102,11 @@ void bitmat_multiply(KernelIsa isa, const BitMatrix *a, uint32_t row_a, const Bi
     assert(a->words == b->words && row_a + BIT_TILE <= a->padded && row_b + BIT_TILE <= b->padded);
     const uint64_t *left = a->bits + row_a * a->words, *right = b->bits + row_b * b->words;
 #if defined(__x86_64__)
-    if (isa == ISA_AVX512) {
+    if (isa >= ISA_AVX512) {
         tile_avx512(left, right, a->words, out, stride);
         return;
     }
-    if (isa == ISA_AVX2) {
+    if (isa >= ISA_AVX2) {
         tile_avx2(left, right, a->words, out, stride);
         return;
     }

@@ -12,16 +12,20 @@
 #include "base/bits.h"
 #include "base/mem.h"
 
-typedef enum KernelIsa { ISA_SCALAR, ISA_AVX2, ISA_AVX512, ISA_COUNT } KernelIsa;
-/* The best that this machine has; AVX512 means F, BW, VNNI and VPOPCNTDQ. */
+typedef enum KernelIsa { ISA_SCALAR, ISA_AVX2, ISA_AVXVNNI, ISA_AVX512, ISA_AMX, ISA_COUNT } KernelIsa;
+/* Whether this machine has it. AVXVNNI: AVX2 with VNNI, as processors without AVX-512 have it; AVX512: F, BW, DQ, VL,
+ * VNNI and VPOPCNTDQ; AMX: AVX512, tiles with 8-bit products, and the system's leave to use them. */
+bool kernels_have(KernelIsa isa);
+/* The best that it has. */
 KernelIsa kernels_best_isa(void);
 const char *kernels_isa_name(KernelIsa isa);
 
 /* ---- 8-bit limbs ---------------------------------------------------------------------------- */
 
-/* A panel is LIMB_ROWS_A (left) or LIMB_ROWS_B (right) rows; within it four consecutive k of a row lie
- * together: byte (row, k) of a panel is at ((k / 4) * rows + row) * 4 + k % 4. */
-enum { LIMB_ROWS_A = 8, LIMB_ROWS_B = 48, LIMB_CHUNK = 65536 };
+/* A panel is LIMB_ROWS_A (left) or LIMB_ROWS_B (right) rows, its k in blocks of LIMB_BLOCK, the last one padded.
+ * Left: within a block a row's bytes lie together, byte (row, k) at (row * LIMB_BLOCK) + k. Right: four consecutive
+ * k of a row lie together, byte (row, k) at ((k / 4) * rows + row) * 4 + k % 4. */
+enum { LIMB_ROWS_A = 16, LIMB_ROWS_B = 48, LIMB_BLOCK = 64, LIMB_CHUNK = 65536 };
 
 /* A matrix of rows x k unsigned values below 256^limbs, one plane a limb, least significant first. */
 typedef struct LimbMatrix {
@@ -29,11 +33,11 @@ typedef struct LimbMatrix {
     uint32_t rows;       /* as asked for */
     uint32_t panel_rows; /* LIMB_ROWS_A or LIMB_ROWS_B */
     uint32_t panels;
-    uint32_t k;  /* as asked for */
-    uint32_t k4; /* ceil(k / 4) */
+    uint32_t k;      /* as asked for */
+    uint32_t blocks; /* ceil(k / LIMB_BLOCK) */
     uint32_t limbs;
     bool biased;       /* left operands store byte ^ 0x80, see limbs.c */
-    uint8_t *planes;   /* limbs x panels x k4 x panel_rows x 4 */
+    uint8_t *planes;   /* limbs x panels x blocks x panel_rows x LIMB_BLOCK */
     int64_t *row_sums; /* right operands: limbs x panels x panel_rows, sums of each row's bytes */
 } LimbMatrix;
 
@@ -48,7 +52,8 @@ void limb_set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value);
 void limb_finish_panel(LimbMatrix *matrix, uint32_t panel);
 
 /* out[i * stride + j] = sum over k of A[row_a + i][k] * B[row_b + j][k] for the rows of one A panel and one B
- * panel, padding rows included. Exact while sums fit int64 (limb_multiply) or int128 (limb_multiply_wide). */
+ * panel; of the padding rows B's are written, A's may be. Exact while sums fit int64 (limb_multiply) or int128
+ * (limb_multiply_wide). */
 void limb_multiply(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
                    int64_t *out, size_t stride);
 void limb_multiply_wide(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,

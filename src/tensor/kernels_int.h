@@ -6,8 +6,28 @@
 
 #include "tensor/kernels.h"
 
-/* out (8 x 48) = sums of signed bytes of a times unsigned bytes of b over k4 groups of four, k4 <= 16384. */
-void limb_tile_avx2(const uint8_t *a, const uint8_t *b, uint32_t k4, int32_t *out);
-void limb_tile_avx512(const uint8_t *a, const uint8_t *b, uint32_t k4, int32_t *out);
+/* One panel of each side, from a block on. */
+typedef struct LimbTile {
+    const uint8_t *a, *b;
+    uint32_t rows; /* of a: 1..LIMB_ROWS_A; more may be computed */
+    uint32_t k4;   /* groups of four k, at most LIMB_CHUNK / 4; what pads the last block is zero in b */
+} LimbTile;
+
+/* Where the k-th group of four of row 0 is in a left panel; rows are LIMB_BLOCK apart. */
+static inline size_t limb_quad(uint32_t k)
+{
+    return (size_t)(k / (LIMB_BLOCK / 4)) * LIMB_ROWS_A * LIMB_BLOCK + (size_t)(k % (LIMB_BLOCK / 4)) * 4;
+}
+
+/* out (LIMB_ROWS_A x LIMB_ROWS_B) = sums of signed bytes of a times unsigned bytes of b. */
+void limb_tile_avx2(const LimbTile *tile, int32_t *out);
+void limb_tile_avxvnni(const LimbTile *tile, int32_t *out);
+void limb_tile_avx512(const LimbTile *tile, int32_t *out);
+void limb_tile_amx(const LimbTile *tile, int32_t *out);
+
+/* out[j] = (add ? out[j] : 0) + (tile[j] + 128 sums[j] << shift) for LIMB_ROWS_B columns of rows rows; sums NULL:
+ * zeros. */
+void limb_add_avx512(const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift, bool add, int64_t *out,
+                     size_t stride);
 
 #endif

@@ -9,9 +9,11 @@
  * Exactness: |(a - 128) b| <= 128 x 255 = 32640, so 32-bit sums hold LIMB_CHUNK = 65536 of them
  * (65536 x 32640 < 2^31); longer k is cut into chunks that are added in 64 or 128 bits.
  *
- * Layout: panels of 8 (left) and 48 (right) rows make a tile of 8 x 48 sums = 24 vector registers. Padding
- * rows and columns are zero in the right operand, so what the left holds there does not matter.
- * Cost: 2 x 8 x 48 x k operations a tile and pair of limbs; about one register-wide multiply-add a cycle.
+ * Layout: panels of 16 (left) and 48 (right) rows make a tile of 16 x 48 sums. The left panel's rows are contiguous
+ * within a block of 64 k: a tile register of AMX, and a broadcast of four bytes reads from anywhere. The right
+ * panel's groups of four k are what both multiply-adds want. Padding is zero in the right operand, so what the left
+ * holds there does not matter.
+ * Cost: 2 x 16 x 48 x k operations a tile and pair of limbs.
  */
 #include "tensor/kernels_int.h"
 
@@ -22,7 +24,7 @@ enum { TILE = LIMB_ROWS_A * LIMB_ROWS_B };
 
 static size_t panel_bytes(const LimbMatrix *matrix)
 {
-    return (size_t)matrix->k4 * matrix->panel_rows * 4;
+    return (size_t)matrix->blocks * matrix->panel_rows * LIMB_BLOCK;
 }
 
 static void set_shape(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t limbs, bool left)
@@ -31,7 +33,7 @@ static void set_shape(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t li
     matrix->panel_rows = left ? LIMB_ROWS_A : LIMB_ROWS_B;
     matrix->panels = (rows + matrix->panel_rows - 1) / matrix->panel_rows;
     matrix->k = k;
-    matrix->k4 = (uint32_t)(((uint64_t)k + 3) / 4);
+    matrix->blocks = (uint32_t)(((uint64_t)k + LIMB_BLOCK - 1) / LIMB_BLOCK);
     matrix->limbs = limbs;
     matrix->biased = left;
 }
@@ -86,11 +88,18 @@ static int64_t *panel_sums(const LimbMatrix *matrix, uint32_t limb, uint32_t pan
     return matrix->row_sums + ((size_t)limb * matrix->panels + panel) * matrix->panel_rows;
 }
 
+/* Where byte (row, k) of a panel is. */
+static size_t place(const LimbMatrix *matrix, uint32_t row, uint32_t k)
+{
+    if (!matrix->biased) return ((size_t)(k / 4) * LIMB_ROWS_B + row) * 4 + k % 4;
+    return ((size_t)(k / LIMB_BLOCK) * LIMB_ROWS_A + row) * LIMB_BLOCK + k % LIMB_BLOCK;
+}
+
 void limb_set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value)
 {
     assert(row < matrix->rows && k < matrix->k);
     uint32_t panel = row / matrix->panel_rows;
-    size_t at = ((size_t)(k / 4) * matrix->panel_rows + row % matrix->panel_rows) * 4 + k % 4;
+    size_t at = place(matrix, row % matrix->panel_rows, k);
     uint8_t flip = matrix->biased ? 0x80 : 0;
     uint8_t *cell = matrix->planes + panel * panel_bytes(matrix) + at;
     size_t plane = matrix->panels * panel_bytes(matrix);
@@ -108,19 +117,21 @@ void limb_finish_panel(LimbMatrix *matrix, uint32_t panel)
         const uint8_t *bytes = plane_panel(matrix, limb, panel);
         int64_t *sums = panel_sums(matrix, limb, panel);
         memset(sums, 0, sizeof *sums * LIMB_ROWS_B);
-        for (uint32_t k = 0; k < matrix->k4; k++, bytes += (size_t)4 * LIMB_ROWS_B)
+        for (uint32_t k = 0; k < matrix->blocks * (LIMB_BLOCK / 4); k++, bytes += (size_t)4 * LIMB_ROWS_B)
             for (uint32_t row = 0; row < LIMB_ROWS_B; row++)
                 sums[row] += bytes[row * 4] + bytes[row * 4 + 1] + bytes[row * 4 + 2] + bytes[row * 4 + 3];
     }
 }
 
 /* The plain tile, and the reference for the vector ones. */
-static void tile_plain(const uint8_t *a, const uint8_t *b, uint32_t k4, int32_t *restrict out)
+static void tile_plain(const LimbTile *t, int32_t *restrict out)
 {
+    const uint8_t *b = t->b;
     memset(out, 0, sizeof(int32_t) * TILE);
-    for (uint32_t k = 0; k < k4; k++, a += LIMB_ROWS_A * 4, b += LIMB_ROWS_B * 4) {
-        for (uint32_t i = 0; i < LIMB_ROWS_A; i++) {
-            const int8_t *quad = (const int8_t *)a + (size_t)i * 4;
+    for (uint32_t k = 0; k < t->k4; k++, b += (size_t)LIMB_ROWS_B * 4) {
+        const int8_t *a = (const int8_t *)t->a + limb_quad(k);
+        for (uint32_t i = 0; i < t->rows; i++) {
+            const int8_t *quad = a + (size_t)i * LIMB_BLOCK;
             for (uint32_t j = 0; j < LIMB_ROWS_B; j++)
                 out[i * LIMB_ROWS_B + j] +=
                     quad[0] * b[j * 4] + quad[1] * b[j * 4 + 1] + quad[2] * b[j * 4 + 2] + quad[3] * b[j * 4 + 3];
@@ -128,52 +139,77 @@ static void tile_plain(const uint8_t *a, const uint8_t *b, uint32_t k4, int32_t 
     }
 }
 
-static void run_tile(KernelIsa isa, const uint8_t *a, const uint8_t *b, uint32_t k4, int32_t *out)
+static void run_tile(KernelIsa isa, const LimbTile *tile, int32_t *out)
 {
-    if (isa == ISA_AVX512)
-        limb_tile_avx512(a, b, k4, out);
-    else if (isa == ISA_AVX2)
-        limb_tile_avx2(a, b, k4, out);
-    else
-        tile_plain(a, b, k4, out);
-}
-
-/* The sums of one pair of limb planes, k cut into chunks. */
-static void multiply_pair(KernelIsa isa, const LimbMatrix *a, uint32_t limb_a, uint32_t panel_a, const LimbMatrix *b,
-                          uint32_t limb_b, uint32_t panel_b, int64_t sums[TILE])
-{
-    alignas(64) int32_t tile[TILE];
-    const uint8_t *plane_a = plane_panel(a, limb_a, panel_a), *plane_b = plane_panel(b, limb_b, panel_b);
-    const int64_t *sums_b = panel_sums(b, limb_b, panel_b);
-    for (uint32_t i = 0; i < LIMB_ROWS_A; i++)
-        for (uint32_t j = 0; j < LIMB_ROWS_B; j++) sums[i * LIMB_ROWS_B + j] = 128 * sums_b[j];
-    for (uint32_t k = 0; k < a->k4; k += LIMB_CHUNK / 4) {
-        uint32_t n = a->k4 - k < LIMB_CHUNK / 4 ? a->k4 - k : LIMB_CHUNK / 4;
-        run_tile(isa, plane_a + (size_t)k * LIMB_ROWS_A * 4, plane_b + (size_t)k * LIMB_ROWS_B * 4, n, tile);
-        for (uint32_t c = 0; c < TILE; c++) sums[c] += tile[c];
+    switch (isa) {
+    case ISA_AMX: limb_tile_amx(tile, out); break;
+    case ISA_AVX512: limb_tile_avx512(tile, out); break;
+    case ISA_AVXVNNI: limb_tile_avxvnni(tile, out); break;
+    case ISA_AVX2: limb_tile_avx2(tile, out); break;
+    default: tile_plain(tile, out); break;
     }
 }
 
-/* Recombination: out (+)= sums << shift, modulo the width; the caller's proof says that the end result fits. */
-#define MULTIPLY(name, Cell, UCell)                                                                                    \
+/* Recombination: out (+)= (tile + 128 sums) << shift, modulo the width; the caller's proof says that the end result
+ * fits. */
+#define ADD_TILE(name, Cell, UCell)                                                                                    \
+    static void name(const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift, bool add, Cell *out,     \
+                     size_t stride)                                                                                    \
+    {                                                                                                                  \
+        for (uint32_t i = 0; i < rows; i++, tile += LIMB_ROWS_B, out += stride) {                                      \
+            for (uint32_t j = 0; j < LIMB_ROWS_B; j++) {                                                               \
+                int64_t sum = tile[j] + (sums == NULL ? 0 : 128 * sums[j]);                                            \
+                out[j] = (Cell)((add ? (UCell)out[j] : 0) + ((UCell)sum << shift));                                    \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+ADD_TILE(add_narrow, int64_t, uint64_t)
+ADD_TILE(add_wide, int128, uint128)
+
+static void add_tile(KernelIsa isa, const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift, bool add,
+                     int64_t *out, size_t stride)
+{
+    if (isa >= ISA_AVX512)
+        limb_add_avx512(tile, sums, rows, shift, add, out, stride);
+    else
+        add_narrow(tile, sums, rows, shift, add, out, stride);
+}
+
+static void add_tile_wide(KernelIsa isa, const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift,
+                          bool add, int128 *out, size_t stride)
+{
+    (void)isa;
+    add_wide(tile, sums, rows, shift, add, out, stride);
+}
+
+static uint32_t rows_of_panel(const LimbMatrix *matrix, uint32_t panel)
+{
+    uint32_t rest = matrix->rows - panel * matrix->panel_rows;
+    return rest < matrix->panel_rows ? rest : matrix->panel_rows;
+}
+
+/* Every pair of limb planes, k cut into chunks. Pairs beyond the width only fill bits that the proof says are not
+ * there. */
+#define MULTIPLY(name, Cell, add)                                                                                      \
     void name(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b, Cell *out,  \
               size_t stride)                                                                                           \
     {                                                                                                                  \
         assert(a->biased && !b->biased && a->k == b->k);                                                               \
-        alignas(64) int64_t sums[TILE];                                                                                \
-        for (uint32_t p = 0; p < a->limbs; p++) {                                                                      \
-            for (uint32_t q = 0; q < b->limbs; q++) {                                                                  \
-                multiply_pair(isa, a, p, panel_a, b, q, panel_b, sums);                                                \
-                uint32_t shift = 8 * (p + q);                                                                          \
-                if (shift >= 8 * sizeof(Cell)) continue;                                                               \
-                for (uint32_t i = 0; i < LIMB_ROWS_A; i++) {                                                           \
-                    Cell *row = out + i * stride;                                                                      \
-                    const int64_t *from = sums + (size_t)i * LIMB_ROWS_B;                                              \
-                    for (uint32_t j = 0; j < LIMB_ROWS_B; j++)                                                         \
-                        row[j] = (Cell)((shift == 0 ? 0 : (UCell)row[j]) + ((UCell)from[j] << shift));                 \
-                }                                                                                                      \
+        alignas(64) int32_t sums[TILE];                                                                                \
+        uint32_t rows = rows_of_panel(a, panel_a), k4 = (a->k + 3) / 4;                                                \
+        for (uint32_t pair = 0; pair < a->limbs * b->limbs; pair++) {                                                  \
+            uint32_t p = pair / b->limbs, q = pair % b->limbs;                                                         \
+            if (8 * (p + q) >= 8 * sizeof(Cell)) continue;                                                             \
+            for (uint32_t k = 0; k < k4; k += LIMB_CHUNK / 4) {                                                        \
+                LimbTile tile = {.a = plane_panel(a, p, panel_a) + (size_t)k * 4 * LIMB_ROWS_A,                        \
+                                 .b = plane_panel(b, q, panel_b) + (size_t)k * 4 * LIMB_ROWS_B,                        \
+                                 .rows = rows,                                                                         \
+                                 .k4 = k4 - k < LIMB_CHUNK / 4 ? k4 - k : LIMB_CHUNK / 4};                             \
+                run_tile(isa, &tile, sums);                                                                            \
+                add(isa, sums, k == 0 ? panel_sums(b, q, panel_b) : NULL, rows, 8 * (p + q), pair > 0 || k > 0, out,   \
+                    stride);                                                                                           \
             }                                                                                                          \
         }                                                                                                              \
     }
-MULTIPLY(limb_multiply, int64_t, uint64_t)
-MULTIPLY(limb_multiply_wide, int128, uint128)
+MULTIPLY(limb_multiply, int64_t, add_tile)
+MULTIPLY(limb_multiply_wide, int128, add_tile_wide)

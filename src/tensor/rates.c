@@ -19,8 +19,8 @@ Rates rates_default(void)
         .nested_pair = 2,
         .sort_step = 1,
         .pair = 0.7,
-        .mac = {.125, .021, .005},
-        .bit = {.030, .003, .0009},
+        .mac = {[ISA_SCALAR] = .125, [ISA_AVX2] = .021, [ISA_AVXVNNI] = .010, [ISA_AVX512] = .005, [ISA_AMX] = .0015},
+        .bit = {[ISA_SCALAR] = .030, [ISA_AVX2] = .003, [ISA_AVXVNNI] = .003, [ISA_AVX512] = .0009, [ISA_AMX] = .0009},
         .cell_scan = 0.6,
         .fill = 4,
     };

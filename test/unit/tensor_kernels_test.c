@@ -20,11 +20,12 @@ static uint64_t next_random(void)
     return seed;
 }
 
-/* kind 0: random, 1: all maximal, 2: mostly zero. */
-static uint64_t cell(int kind, uint32_t limbs)
+/* kind 0: random, 1: all maximal, 2: mostly zero, 3: zero on the left, maximal on the right. */
+static uint64_t cell(int kind, uint32_t limbs, bool left)
 {
     uint64_t mask = limbs == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * limbs)) - 1;
-    if (kind == 1) return mask;
+    if (kind == 3 && left) return 0;
+    if (kind == 1 || kind == 3) return mask;
     if (kind == 2 && next_random() % 16 != 0) return 0;
     return next_random() & mask;
 }
@@ -35,7 +36,7 @@ static uint64_t *fill(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t li
     uint64_t *values = malloc(sizeof *values * rows * k);
     assert_int_equal(limb_new(NULL, rows, k, limbs, left, matrix, &err), TCUDB_OK);
     for (uint32_t i = 0; i < rows; i++)
-        for (uint32_t t = 0; t < k; t++) limb_set(matrix, i, t, values[i * k + t] = cell(kind, limbs));
+        for (uint32_t t = 0; t < k; t++) limb_set(matrix, i, t, values[i * k + t] = cell(kind, limbs, left));
     for (uint32_t panel = 0; !left && panel < matrix->panels; panel++) limb_finish_panel(matrix, panel);
     return values;
 }
@@ -63,8 +64,8 @@ static void check_limbs(uint32_t m, uint32_t n, uint32_t k, uint32_t limbs_a, ui
 {
     LimbMatrix left, right;
     uint64_t *a = fill(&left, m, k, limbs_a, true, kind), *b = fill(&right, n, k, limbs_b, false, kind);
-    for (int isa = 0; isa <= (int)kernels_best_isa(); isa++)
-        for (uint32_t pa = 0; pa < left.panels; pa++)
+    for (KernelIsa isa = 0; isa < ISA_COUNT; isa++)
+        for (uint32_t pa = 0; pa < left.panels && kernels_have(isa); pa++)
             for (uint32_t pb = 0; pb < right.panels; pb++) check_tile(isa, &left, pa, a, &right, pb, b);
     limb_free(&left);
     limb_free(&right);
@@ -77,7 +78,7 @@ static void limb_products_are_exact(void **state)
     (void)state;
     const uint32_t shapes[][3] = {{1, 1, 1}, {7, 47, 3}, {8, 48, 4}, {9, 49, 5}, {17, 97, 255}, {16, 48, 257}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
-        for (int kind = 0; kind < 3; kind++)
+        for (int kind = 0; kind < 4; kind++)
             for (uint32_t la = 1; la <= 4; la += 3)
                 for (uint32_t lb = 1; lb <= 3; lb++)
                     check_limbs(shapes[s][0], shapes[s][1], shapes[s][2], la, lb, kind);
@@ -87,7 +88,7 @@ static void limb_products_are_exact(void **state)
 static void long_sums_are_cut_into_chunks(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 2; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         check_limbs(8, 2, LIMB_CHUNK, 1, 1, kind);
         check_limbs(2, 3, LIMB_CHUNK + 1, 1, 1, kind);
         check_limbs(1, 1, 2 * LIMB_CHUNK + 5, 2, 1, kind);
@@ -118,7 +119,8 @@ static void bit_products_count_common_bits(void **state)
         BitMatrix a, b;
         fill_bits(&a, shapes[s][0], shapes[s][2]);
         fill_bits(&b, shapes[s][1], shapes[s][2]);
-        for (int isa = 0; isa <= (int)kernels_best_isa(); isa++) {
+        for (KernelIsa isa = 0; isa < ISA_COUNT; isa++) {
+            if (!kernels_have(isa)) continue;
             for (uint32_t i = 0; i < a.rows; i++) {
                 for (uint32_t j = 0; j < b.rows; j++) {
                     int64_t out[BIT_TILE * BIT_TILE];

@@ -150,8 +150,9 @@ static void check_run(ProductSpec *spec, uint32_t workers)
 static void check_all_forms(ProductSpec *spec)
 {
     join_plainly(spec);
-    for (int isa = 0; isa <= (int)kernels_best_isa(); isa++) {
-        spec->isa = (KernelIsa)isa;
+    for (KernelIsa isa = 0; isa < ISA_COUNT; isa++) {
+        if (!kernels_have(isa)) continue;
+        spec->isa = isa;
         for (int form = 0; form < FORM_COUNT_; form++) {
             spec->form = (ProductForm)form;
             for (int exact = 0; exact < 2; exact++) {
