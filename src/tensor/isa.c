@@ -12,9 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
 static bool has_avx512(void)
 {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq");
 }
@@ -22,7 +27,7 @@ static bool has_avx512(void)
 static bool has_avxvnni(void)
 {
     uint32_t a, b, c, d;
-    return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1) != 0;
+    return has_avx2() && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1) != 0;
 }
 
 static bool may_use_tiles(void)
@@ -47,7 +52,7 @@ bool kernels_have(KernelIsa isa)
 {
     __builtin_cpu_init();
     switch (isa) {
-    case ISA_AVX2: return __builtin_cpu_supports("avx2");
+    case ISA_AVX2: return has_avx2();
     case ISA_AVXVNNI: return has_avxvnni();
     case ISA_AVX512: return has_avx512();
     case ISA_AMX: return has_amx();

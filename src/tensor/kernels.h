@@ -1,5 +1,5 @@
 /*
- * kernels.h: exact matrix kernels for the CPU: 8-bit limb products and 1-bit products.
+ * kernels.h: exact matrix kernels for the CPU: products of 8-bit limbs, of doubles and of bits.
  *
  * All of them compute exact integers; the caller proves beforehand (tensor/exact.h) that the result type
  * holds every sum. Operands are laid out once, when they are filled, in the order the inner loops read
@@ -13,8 +13,8 @@
 #include "base/mem.h"
 
 typedef enum KernelIsa { ISA_SCALAR, ISA_AVX2, ISA_AVXVNNI, ISA_AVX512, ISA_AMX, ISA_COUNT } KernelIsa;
-/* Whether this machine has it. AVXVNNI: AVX2 with VNNI, as processors without AVX-512 have it; AVX512: F, BW, DQ, VL,
- * VNNI and VPOPCNTDQ; AMX: AVX512, tiles with 8-bit products, and the system's leave to use them. */
+/* Whether this machine has it. AVX2: with FMA; AVXVNNI: AVX2 with VNNI, as processors without AVX-512 have it; AVX512:
+ * F, BW, DQ, VL, VNNI and VPOPCNTDQ; AMX: AVX512, tiles with 8-bit products, and the system's leave to use them. */
 bool kernels_have(KernelIsa isa);
 /* The best that it has. */
 KernelIsa kernels_best_isa(void);
@@ -41,15 +41,21 @@ typedef struct LimbMatrix {
     int64_t *row_sums; /* right operands: limbs x panels x panel_rows, sums of each row's bytes */
 } LimbMatrix;
 
-/* All cells zero. left: the A operand. Charged to mem; free with limb_free. */
+/* left: the A operand. Cells are undefined until limb_clear. Charged to mem; free with limb_free. */
 tcudb_status limb_new(Mem *mem, uint32_t rows, uint32_t k, uint32_t limbs, bool left, LimbMatrix *out,
                       Error *err) MUST_CHECK;
 void limb_free(LimbMatrix *matrix);
 size_t limb_bytes(uint32_t rows, uint32_t k, uint32_t limbs, bool left);
-/* Sets a cell. Different cells may be set by different threads at once. */
-void limb_set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value);
-/* After the last limb_set of a right operand: sums the rows of one panel. */
-void limb_finish_panel(LimbMatrix *matrix, uint32_t panel);
+/* Sets every cell of the blocks [from, to) of the k of panels [first, last) to value. */
+void limb_clear(LimbMatrix *matrix, uint32_t first, uint32_t last, uint32_t from, uint32_t to, uint64_t value);
+/* Cell (row, k) = value + shift, for n cells of one row of a left operand, or of one k of a right one; at: their k, or
+ * rows. Different cells may be set by different threads at once. */
+void limb_set_left(LimbMatrix *matrix, uint32_t row, const uint32_t *at, const int64_t *values, uint32_t n,
+                   uint64_t shift);
+void limb_set_right(LimbMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n,
+                    uint64_t shift);
+/* After the last cell of a right operand is set: sums the rows of one panel. */
+void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel);
 
 /* out[i * stride + j] = sum over k of A[row_a + i][k] * B[row_b + j][k] for the rows of one A panel and one B
  * panel; of the padding rows B's are written, A's may be. Exact while sums fit int64 (limb_multiply) or int128
@@ -58,6 +64,32 @@ void limb_multiply(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const L
                    int64_t *out, size_t stride);
 void limb_multiply_wide(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
                         int128 *out, size_t stride);
+
+/* ---- doubles -------------------------------------------------------------------------------- */
+
+/* Integers as doubles. Panels as of limbs, so that both fill the same blocks; a left panel is halves of
+ * DOUBLE_ROWS_A rows, a right one of DOUBLE_ROWS_B, and cell (row, k) of a half is at k * rows + row. */
+enum { DOUBLE_ROWS_A = LIMB_ROWS_A / 2, DOUBLE_ROWS_B = LIMB_ROWS_B / 2 };
+
+typedef struct DoubleMatrix {
+    Mem *mem;
+    uint32_t rows;      /* as asked for */
+    uint32_t half_rows; /* DOUBLE_ROWS_A or DOUBLE_ROWS_B */
+    uint32_t panels;
+    uint32_t k;
+    double *cells; /* panels x 2 x k x half_rows */
+} DoubleMatrix;
+
+/* As for limbs, but zero from the start; values: at most 2^53 in size. */
+tcudb_status double_new(Mem *mem, uint32_t rows, uint32_t k, bool left, DoubleMatrix *out, Error *err) MUST_CHECK;
+void double_free(DoubleMatrix *matrix);
+size_t double_bytes(uint32_t rows, uint32_t k, bool left);
+void double_set_left(DoubleMatrix *matrix, uint32_t row, const uint32_t *at, const int64_t *values, uint32_t n);
+void double_set_right(DoubleMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n);
+/* As limb_multiply. Exact if no cell's sum of |a b| passes 2^53: then every partial sum, in any order, is an integer
+ * that a double holds. */
+void double_multiply(KernelIsa isa, const DoubleMatrix *a, uint32_t panel_a, const DoubleMatrix *b, uint32_t panel_b,
+                     int64_t *out, size_t stride);
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 

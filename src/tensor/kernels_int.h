@@ -25,9 +25,16 @@ void limb_tile_avxvnni(const LimbTile *tile, int32_t *out);
 void limb_tile_avx512(const LimbTile *tile, int32_t *out);
 void limb_tile_amx(const LimbTile *tile, int32_t *out);
 
+/* sums[row] += the row's bytes of a right panel, over k4 groups of four. */
+void limb_sums_avx2(const uint8_t *bytes, uint32_t k4, int64_t *sums);
+
 /* out[j] = (add ? out[j] : 0) + (tile[j] + 128 sums[j] << shift) for LIMB_ROWS_B columns of rows rows; sums NULL:
  * zeros. */
 void limb_add_avx512(const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift, bool add, int64_t *out,
                      size_t stride);
+
+/* out (DOUBLE_ROWS_A x DOUBLE_ROWS_B) = sums of a times b, halves of panels, over k. */
+void double_tile_avx2(const double *a, const double *b, uint32_t k, int64_t *out, size_t stride);
+void double_tile_avx512(const double *a, const double *b, uint32_t k, int64_t *out, size_t stride);
 
 #endif

@@ -62,7 +62,6 @@ tcudb_status limb_new(Mem *mem, uint32_t rows, uint32_t k, uint32_t limbs, bool 
     set_shape(out, rows, k, limbs, left);
     out->planes = mem_alloc(mem, planes_bytes(out), err);
     TRY_PTR(out->planes);
-    memset(out->planes, left ? 0x80 : 0, planes_bytes(out));
     if (left) return TCUDB_OK;
     out->row_sums = mem_alloc_zero(mem, sums_bytes(out), err);
     if (out->row_sums != NULL) return TCUDB_OK;
@@ -88,38 +87,78 @@ static int64_t *panel_sums(const LimbMatrix *matrix, uint32_t limb, uint32_t pan
     return matrix->row_sums + ((size_t)limb * matrix->panels + panel) * matrix->panel_rows;
 }
 
-/* Where byte (row, k) of a panel is. */
-static size_t place(const LimbMatrix *matrix, uint32_t row, uint32_t k)
+static uint8_t *block_at(const LimbMatrix *matrix, uint32_t limb, uint32_t panel, uint32_t block)
 {
-    if (!matrix->biased) return ((size_t)(k / 4) * LIMB_ROWS_B + row) * 4 + k % 4;
-    return ((size_t)(k / LIMB_BLOCK) * LIMB_ROWS_A + row) * LIMB_BLOCK + k % LIMB_BLOCK;
+    size_t panels = (size_t)limb * matrix->panels + panel;
+    return matrix->planes + (panels * matrix->blocks + block) * matrix->panel_rows * LIMB_BLOCK;
 }
 
-void limb_set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value)
+/* What pads the last block of a right operand is zero, whatever the value: so it adds nothing. */
+static void clear_padding(LimbMatrix *matrix, uint8_t *block)
 {
-    assert(row < matrix->rows && k < matrix->k);
-    uint32_t panel = row / matrix->panel_rows;
-    size_t at = place(matrix, row % matrix->panel_rows, k);
-    uint8_t flip = matrix->biased ? 0x80 : 0;
-    uint8_t *cell = matrix->planes + panel * panel_bytes(matrix) + at;
-    size_t plane = matrix->panels * panel_bytes(matrix);
-    for (uint32_t limb = 0; limb < matrix->limbs; limb++, cell += plane) {
-        *cell = (uint8_t)value ^ flip;
-        value >>= 8;
+    uint32_t used = matrix->k - (matrix->blocks - 1) * LIMB_BLOCK;
+    for (uint32_t k = used; k < LIMB_BLOCK; k++)
+        for (uint32_t row = 0; row < LIMB_ROWS_B; row++) block[((size_t)(k / 4) * LIMB_ROWS_B + row) * 4 + k % 4] = 0;
+}
+
+void limb_clear(LimbMatrix *matrix, uint32_t first, uint32_t last, uint32_t from, uint32_t to, uint64_t value)
+{
+    assert(last <= matrix->panels && to <= matrix->blocks);
+    for (uint32_t limb = 0; limb < matrix->limbs; limb++, value >>= 8) {
+        for (uint32_t panel = first; panel < last; panel++) {
+            uint8_t byte = (uint8_t)value ^ (matrix->biased ? 0x80 : 0);
+            memset(block_at(matrix, limb, panel, from), byte, (size_t)(to - from) * matrix->panel_rows * LIMB_BLOCK);
+            if (!matrix->biased && byte != 0 && to == matrix->blocks)
+                clear_padding(matrix, block_at(matrix, limb, panel, to - 1));
+        }
     }
-    assert(value == 0);
 }
 
-void limb_finish_panel(LimbMatrix *matrix, uint32_t panel)
+void limb_set_left(LimbMatrix *matrix, uint32_t row, const uint32_t *at, const int64_t *values, uint32_t n,
+                   uint64_t shift)
+{
+    assert(matrix->biased && row < matrix->rows);
+    for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
+        uint8_t *to = block_at(matrix, limb, row / LIMB_ROWS_A, 0) + (size_t)(row % LIMB_ROWS_A) * LIMB_BLOCK;
+        for (uint32_t i = 0; i < n; i++) {
+            size_t place = (size_t)(at[i] / LIMB_BLOCK) * LIMB_ROWS_A * LIMB_BLOCK + at[i] % LIMB_BLOCK;
+            to[place] = (uint8_t)(((uint64_t)values[i] + shift) >> (8 * limb)) ^ 0x80;
+        }
+    }
+}
+
+void limb_set_right(LimbMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n,
+                    uint64_t shift)
+{
+    assert(!matrix->biased && k < matrix->k);
+    size_t panel = panel_bytes(matrix);
+    for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
+        uint8_t *to = block_at(matrix, limb, 0, 0) + (size_t)(k / 4) * LIMB_ROWS_B * 4 + k % 4;
+        for (uint32_t i = 0; i < n; i++)
+            to[at[i] / LIMB_ROWS_B * panel + (size_t)(at[i] % LIMB_ROWS_B) * 4] =
+                (uint8_t)(((uint64_t)values[i] + shift) >> (8 * limb));
+    }
+}
+
+/* sums[row] += the row's bytes in k4 groups of four. */
+static void sum_rows(const uint8_t *bytes, uint32_t k4, int64_t *sums)
+{
+    for (uint32_t k = 0; k < k4; k++, bytes += (size_t)4 * LIMB_ROWS_B)
+        for (uint32_t row = 0; row < LIMB_ROWS_B; row++)
+            sums[row] += bytes[row * 4] + bytes[row * 4 + 1] + bytes[row * 4 + 2] + bytes[row * 4 + 3];
+}
+
+void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel)
 {
     assert(!matrix->biased);
+    uint32_t k4 = matrix->blocks * (LIMB_BLOCK / 4);
     for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
-        const uint8_t *bytes = plane_panel(matrix, limb, panel);
         int64_t *sums = panel_sums(matrix, limb, panel);
         memset(sums, 0, sizeof *sums * LIMB_ROWS_B);
-        for (uint32_t k = 0; k < matrix->blocks * (LIMB_BLOCK / 4); k++, bytes += (size_t)4 * LIMB_ROWS_B)
-            for (uint32_t row = 0; row < LIMB_ROWS_B; row++)
-                sums[row] += bytes[row * 4] + bytes[row * 4 + 1] + bytes[row * 4 + 2] + bytes[row * 4 + 3];
+        if (isa >= ISA_AVX2)
+            limb_sums_avx2(plane_panel(matrix, limb, panel), k4, sums);
+        else
+            sum_rows(plane_panel(matrix, limb, panel), k4, sums);
     }
 }
 

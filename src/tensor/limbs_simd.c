@@ -139,6 +139,27 @@ void limb_tile_avx2(const LimbTile *tile, int32_t *out)
             strip_avx2(tile, row, column, out + (size_t)row * LIMB_ROWS_B + column);
 }
 
+/* Pairs of bytes are added in 16 bits and pairs of those in 32, which hold 2^21 groups of four. */
+__attribute__((target("avx2"))) void limb_sums_avx2(const uint8_t *bytes, uint32_t k4, int64_t *sums)
+{
+    enum { STEP = 1 << 21 };
+    const __m256i one8 = _mm256_set1_epi8(1), one16 = _mm256_set1_epi16(1);
+    for (uint32_t from = 0; from < k4; from += STEP) {
+        uint32_t n = k4 - from < STEP ? k4 - from : STEP;
+        for (uint32_t row = 0; row < LIMB_ROWS_B; row += 8) {
+            const uint8_t *at = bytes + ((size_t)from * LIMB_ROWS_B + row) * 4;
+            __m256i acc = _mm256_setzero_si256();
+            for (uint32_t k = 0; k < n; k++, at += (size_t)LIMB_ROWS_B * 4) {
+                __m256i pairs = _mm256_maddubs_epi16(_mm256_loadu_si256((const __m256i *)at), one8);
+                acc = _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, one16));
+            }
+            int32_t part[8];
+            _mm256_storeu_si256((__m256i *)part, acc);
+            for (uint32_t i = 0; i < 8; i++) sums[row + i] += part[i];
+        }
+    }
+}
+
 #else
 /* Never called on other processors: kernels_have says no there. */
 void limb_tile_avx512(const LimbTile *tile, int32_t *out)
@@ -152,6 +173,10 @@ void limb_tile_avxvnni(const LimbTile *tile, int32_t *out)
 void limb_tile_avx2(const LimbTile *tile, int32_t *out)
 {
     (void)tile, (void)out;
+}
+void limb_sums_avx2(const uint8_t *bytes, uint32_t k4, int64_t *sums)
+{
+    (void)bytes, (void)k4, (void)sums;
 }
 void limb_add_avx512(const int32_t *tile, const int64_t *sums, uint32_t rows, uint32_t shift, bool add, int64_t *out,
                      size_t stride)

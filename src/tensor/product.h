@@ -8,8 +8,8 @@
  * multiplies one value column of the left by one of the right; the column ONES counts rows, so
  * ONES x ONES is COUNT(*). Groups exist where COUNT(*) > 0, never where a sum happens to be nonzero.
  *
- * Three forms, chosen from the exact histograms of the keys: sparse rows (Gustavson), dense 8-bit limbs
- * (matrix instructions), 1-bit popcount (counts of unique pairs), and a split of the keys between sparse
+ * Forms, chosen from the exact histograms of the keys: sparse rows (Gustavson), dense 8-bit limbs (matrix
+ * instructions) or doubles, 1-bit popcount (counts of unique pairs), and a split of the keys between sparse
  * and dense. All are exact; sums wider than 64 bits are computed in 128.
  */
 #ifndef TENSOR_PRODUCT_H
@@ -48,7 +48,16 @@ typedef struct ProductBound {
     int64_t min, max;
 } ProductBound;
 
-typedef enum ProductForm { FORM_AUTO, FORM_SPARSE, FORM_DENSE, FORM_BITS, FORM_SPLIT, FORM_COUNT_ } ProductForm;
+/* DENSE: all keys, in limbs; DOUBLES: all keys, in doubles where the proof allows; AUTO and SPLIT: by price. */
+typedef enum ProductForm {
+    FORM_AUTO,
+    FORM_SPARSE,
+    FORM_DENSE,
+    FORM_BITS,
+    FORM_SPLIT,
+    FORM_DOUBLES,
+    FORM_COUNT_
+} ProductForm;
 
 typedef struct ProductSpec {
     uint32_t keys; /* key codes are below this */
@@ -71,6 +80,7 @@ typedef struct ProductReport {
     uint64_t products;                /* pairs that the join makes after pre-aggregation */
     uint32_t heavy_keys;              /* keys in the dense part */
     uint32_t limbs_left, limbs_right; /* largest of all products; 0: none in limbs */
+    uint32_t in_doubles;              /* products whose dense part is in double precision */
     uint32_t sum_bits;                /* proven bound of every sum, sign included */
     bool wide;                        /* sums in 128 bits */
     uint64_t rows;                    /* output rows */

@@ -24,6 +24,30 @@
 UNSHIFT(unshift_narrow, int64_t, uint64_t)
 UNSHIFT(unshift_wide, int128, uint128)
 
+/* The tile as it is, or widened on its way. */
+static void multiply_doubles(const ProductRun *run, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
+                             void *sums, size_t at)
+{
+    if (!run->wide) {
+        double_multiply(run->spec->isa, &l->doubles, panel, &r->doubles, q, (int64_t *)sums + at, run->stride);
+        return;
+    }
+    int64_t tile[LIMB_ROWS_A * LIMB_ROWS_B] = {0};
+    double_multiply(run->spec->isa, &l->doubles, panel, &r->doubles, q, tile, LIMB_ROWS_B);
+    for (uint32_t i = 0; i < LIMB_ROWS_A; i++)
+        for (uint32_t j = 0; j < LIMB_ROWS_B; j++)
+            ((int128 *)sums)[at + i * run->stride + j] = tile[i * LIMB_ROWS_B + j];
+}
+
+static void dense_doubles(ProductRun *run, Product product, uint32_t first_panel, uint32_t panels, void *sums)
+{
+    const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
+    for (uint32_t q = 0; q < r->doubles.panels; q++)
+        for (uint32_t p = 0; p < panels; p++)
+            multiply_doubles(run, l, first_panel + p, r, q, sums,
+                             (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B);
+}
+
 static void dense_product(ProductRun *run, Product product, uint32_t first_panel, uint32_t panels, void *sums,
                           bool wide)
 {
@@ -74,8 +98,12 @@ static tcudb_status dense_task(ProductRun *run, Block *b, const BlockOutput *out
     uint32_t rows = run->left.rows - first < run->block_rows ? run->left.rows - first : run->block_rows;
     uint32_t panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
     dense_counts(run, b, first / LIMB_ROWS_A, panels);
-    for (uint32_t p = 0; p < run->spec->nproducts; p++)
-        dense_product(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p], run->wide);
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        if (run->in_doubles[p])
+            dense_doubles(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p]);
+        else
+            dense_product(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p], run->wide);
+    }
     for (uint32_t i = 0; i < rows; i++) {
         size_t row = i * run->stride;
         if (run->any_light) sparse_add(run, b, first + i, row);

@@ -20,10 +20,11 @@ typedef enum CountMode {
     COUNT_PRESENT /* one side has every cell: rows meet wherever the other side has any */
 } CountMode;
 
-/* A value column as a dense operand over the heavy keys: cell + shift >= 0 in limbs. */
+/* A value column as a dense operand over the heavy keys: as doubles, or cell + shift >= 0 in limbs, or both. */
 typedef struct Operand {
-    bool used;
+    bool in_limbs, in_doubles;
     LimbMatrix limbs;
+    DoubleMatrix doubles;
     CellFacts facts;
     uint64_t shift; /* added to every cell, the empty ones too */
     int128 *sums;   /* a group: sum of its true cells over the heavy keys */
@@ -60,6 +61,7 @@ struct ProductRun {
     uint32_t heavy;      /* dense columns */
     bool any_light;      /* some key with pairs is light */
     bool wide;
+    bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;
@@ -80,6 +82,12 @@ static inline uint32_t operand_index(uint32_t column)
     return column == ONES ? 0 : column + 1;
 }
 
+/* product_proof.c: facts of the columns in use, from them the width of the sums, and which products are exact, and
+ * cheaper, in doubles. XX000: a sum may need more than 127 bits. */
+tcudb_status product_prove(ProductRun *run, Error *err) MUST_CHECK;
+/* What product p costs in the dense form, in passes of 8-bit limbs. */
+double product_passes(const ProductRun *run, uint32_t p);
+uint32_t facts_limbs(CellFacts facts);
 /* product_plan.c: which keys are dense: run->dense_key, heavy, any_light, from the cells and their facts. */
 tcudb_status product_plan(ProductRun *run, Error *err) MUST_CHECK;
 /* product_operands.c: fills the dense operands that the products need. */

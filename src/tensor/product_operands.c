@@ -1,104 +1,149 @@
 /*
- * product_operands.c: dense operands of a product: limb and bit matrices over the heavy keys.
+ * product_operands.c: dense operands of a product: matrices of limbs, doubles and bits over the heavy keys.
  *
- * Signed cells become unsigned by a shift: A' = A + s, B' = B + t for every cell, the empty ones included, and
+ * Signed cells become unsigned limbs by a shift: A' = A + s, B' = B + t for every cell, the empty ones included, and
  *     sum A B = sum A' B' - s sum B - t sum A - s t K
- * where K is the number of heavy keys. The sums of true cells per group are taken while filling.
- * Left matrices are filled by panels of groups, right ones by keys: no two threads write the same byte.
+ * where K is the number of heavy keys. The left's sums of true cells per group are taken while filling, the right's
+ * from the limbs' own row sums. Doubles have signs and need none of it.
+ *
+ * Left matrices are filled by panels of groups, right ones by blocks of 64 keys, which are whole bytes of limbs and
+ * words of bits: no two threads write the same byte. Cost: a few nanoseconds a cell, and writing the matrix once.
  */
 #include "tensor/product_int.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { FILL_KEYS = 64 };
+enum { CHUNK = 512 };
 
-static uint32_t limbs_for(CellFacts facts)
-{
-    uint64_t span = (uint64_t)facts.max - (uint64_t)facts.min;
-    uint32_t bits = bit_width64(span);
-    return bits == 0 ? 1 : (bits + 7) / 8;
-}
-
-static tcudb_status new_operand(ProductRun *run, bool left, uint32_t column, Error *err)
+static tcudb_status new_operand(ProductRun *run, bool left, uint32_t column, bool doubles, Error *err)
 {
     Operand *op = left ? &run->left_ops[operand_index(column)] : &run->right_ops[operand_index(column)];
-    if (op->used) return TCUDB_OK;
     uint32_t groups = left ? run->spec->left.groups : run->spec->right.groups;
+    if (doubles ? op->in_doubles : op->in_limbs) return TCUDB_OK;
+    if (doubles) {
+        op->in_doubles = true;
+        return double_new(run->mem, groups, run->heavy, left, &op->doubles, err);
+    }
     op->shift = 0 - (uint64_t)op->facts.min;
     op->sums = mem_alloc_zero(run->mem, sizeof(int128) * groups, err);
     TRY_PTR(op->sums);
-    op->used = true;
-    return limb_new(run->mem, groups, run->heavy, limbs_for(op->facts), left, &op->limbs, err);
+    op->in_limbs = true;
+    return limb_new(run->mem, groups, run->heavy, facts_limbs(op->facts), left, &op->limbs, err);
 }
 
-/* Empty cells hold the shift too. */
-static void fill_background(Operand *op, uint32_t row, uint32_t keys)
+/* Some heavy cells of one left group or of one key. */
+typedef struct FillChunk {
+    uint32_t n;
+    uint32_t at[CHUNK]; /* dense key, or right group */
+    uint64_t cells[CHUNK];
+    int64_t values[CHUNK];
+} FillChunk;
+
+static void read_values(FillChunk *chunk, const Cells *cells, uint32_t operand)
 {
-    if (op->shift == 0) return;
-    for (uint32_t k = 0; k < keys; k++) limb_set(&op->limbs, row, k, op->shift);
+    for (uint32_t i = 0; i < chunk->n; i++)
+        chunk->values[i] = cells_value(cells, operand == 0 ? ONES : operand - 1, chunk->cells[i]);
+}
+
+static void put_left(ProductRun *run, FillChunk *chunk, uint32_t row)
+{
+    for (uint32_t o = 0; o <= run->left.nvalues; o++) {
+        Operand *op = &run->left_ops[o];
+        if (!op->in_limbs && !op->in_doubles) continue;
+        read_values(chunk, &run->left, o);
+        if (op->in_doubles) double_set_left(&op->doubles, row, chunk->at, chunk->values, chunk->n);
+        if (!op->in_limbs) continue;
+        limb_set_left(&op->limbs, row, chunk->at, chunk->values, chunk->n, op->shift);
+        for (uint32_t i = 0; i < chunk->n; i++) op->sums[row] += chunk->values[i];
+    }
+    for (uint32_t i = 0; run->left_bits.bits != NULL && i < chunk->n; i++)
+        bitmat_set(&run->left_bits, row, chunk->at[i]);
+}
+
+static void fill_left_row(ProductRun *run, uint32_t row)
+{
+    const Cells *cells = &run->left;
+    FillChunk chunk;
+    for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1];) {
+        for (chunk.n = 0; chunk.n < CHUNK && c < cells->starts[row + 1]; c++) {
+            chunk.at[chunk.n] = run->dense_key[cells->ids[c]];
+            chunk.cells[chunk.n] = c;
+            chunk.n += chunk.at[chunk.n] != LIGHT;
+        }
+        put_left(run, &chunk, row);
+    }
 }
 
 static tcudb_status fill_left_panel(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
     ProductRun *run = ctx;
-    const Cells *cells = &run->left;
-    for (uint32_t row = (uint32_t)task * LIMB_ROWS_A; row < cells->rows && row < (task + 1) * LIMB_ROWS_A; row++) {
-        for (uint32_t o = 0; o <= cells->nvalues; o++) {
-            Operand *op = &run->left_ops[o];
-            if (!op->used) continue;
-            fill_background(op, row, run->heavy);
-            for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++) {
-                uint32_t k = run->dense_key[cells->ids[c]];
-                if (k == LIGHT) continue;
-                int64_t v = cells_value(cells, o == 0 ? ONES : o - 1, c);
-                limb_set(&op->limbs, row, k, (uint64_t)v + op->shift);
-                op->sums[row] += v;
-            }
-        }
-        for (uint64_t c = cells->starts[row]; run->left_bits.bits != NULL && c < cells->starts[row + 1]; c++) {
-            uint32_t k = run->dense_key[cells->ids[c]];
-            if (k != LIGHT) bitmat_set(&run->left_bits, row, k);
-        }
+    uint32_t panel = (uint32_t)task;
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        Operand *op = &run->left_ops[o];
+        if (op->in_limbs) limb_clear(&op->limbs, panel, panel + 1, 0, op->limbs.blocks, op->shift);
     }
+    for (uint32_t row = panel * LIMB_ROWS_A; row < run->left.rows && row < (panel + 1) * LIMB_ROWS_A; row++)
+        fill_left_row(run, row);
     return TCUDB_OK;
 }
 
-/* The right cells lie by key, and bytes of different keys are different, so keys are filled in parallel; the sums
- * per group are taken afterwards from the limbs' own row sums. */
-static tcudb_status fill_right_keys(void *ctx, uint32_t worker, uint64_t task, Error *err)
+static void put_right(ProductRun *run, FillChunk *chunk, uint32_t k)
+{
+    for (uint32_t o = 0; o <= run->right.nvalues; o++) {
+        Operand *op = &run->right_ops[o];
+        if (!op->in_limbs && !op->in_doubles) continue;
+        read_values(chunk, &run->right, o);
+        if (op->in_doubles) double_set_right(&op->doubles, k, chunk->at, chunk->values, chunk->n);
+        if (op->in_limbs) limb_set_right(&op->limbs, k, chunk->at, chunk->values, chunk->n, op->shift);
+    }
+    for (uint32_t i = 0; run->right_bits.bits != NULL && i < chunk->n; i++)
+        bitmat_set(&run->right_bits, chunk->at[i], k);
+}
+
+typedef struct RightFill {
+    ProductRun *run;
+    uint32_t *keys; /* of the dense columns */
+} RightFill;
+
+static tcudb_status fill_right_block(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
-    ProductRun *run = ctx;
+    RightFill *f = ctx;
+    ProductRun *run = f->run;
     const Cells *cells = &run->right;
-    uint64_t to = (task + 1) * FILL_KEYS < cells->rows ? (task + 1) * FILL_KEYS : cells->rows;
-    for (uint64_t key = task * FILL_KEYS; key < to; key++) {
-        uint32_t k = run->dense_key[key];
-        if (k == LIGHT) continue;
-        for (uint32_t o = 0; o <= cells->nvalues; o++) {
-            Operand *op = &run->right_ops[o];
-            if (!op->used) continue;
-            for (uint32_t row = 0; op->shift != 0 && row < op->limbs.rows; row++)
-                limb_set(&op->limbs, row, k, op->shift);
-            for (uint64_t c = cells->starts[key]; c < cells->starts[key + 1]; c++)
-                limb_set(&op->limbs, cells->ids[c], k,
-                         (uint64_t)cells_value(cells, o == 0 ? ONES : o - 1, c) + op->shift);
+    uint32_t block = (uint32_t)task;
+    FillChunk chunk;
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        Operand *op = &run->right_ops[o];
+        if (op->in_limbs) limb_clear(&op->limbs, 0, op->limbs.panels, block, block + 1, op->shift);
+    }
+    for (uint32_t k = block * LIMB_BLOCK; k < run->heavy && k < (block + 1) * LIMB_BLOCK; k++) {
+        uint64_t c = cells->starts[f->keys[k]], to = cells->starts[f->keys[k] + 1];
+        while (c < to) {
+            for (chunk.n = 0; chunk.n < CHUNK && c < to; chunk.n++, c++) {
+                chunk.at[chunk.n] = cells->ids[c];
+                chunk.cells[chunk.n] = c;
+            }
+            put_right(run, &chunk, k);
         }
     }
     return TCUDB_OK;
 }
 
-/* Bits of neighbouring keys share a word, so whole words of keys are filled by one thread. */
-static void fill_right_bits(ProductRun *run)
+static tcudb_status fill_right(ProductRun *run, Error *err)
 {
-    const Cells *cells = &run->right;
-    for (uint32_t key = 0; key < cells->rows; key++) {
-        uint32_t k = run->dense_key[key];
-        if (k == LIGHT) continue;
-        for (uint64_t c = cells->starts[key]; c < cells->starts[key + 1]; c++)
-            bitmat_set(&run->right_bits, cells->ids[c], k);
-    }
+    RightFill fill = {.run = run};
+    size_t bytes = sizeof(uint32_t) * run->heavy;
+    fill.keys = mem_alloc(run->mem, bytes, err);
+    TRY_PTR(fill.keys);
+    for (uint32_t key = 0; key < run->spec->keys; key++)
+        if (run->dense_key[key] != LIGHT) fill.keys[run->dense_key[key]] = key;
+    uint64_t blocks = ((uint64_t)run->heavy + LIMB_BLOCK - 1) / LIMB_BLOCK;
+    tcudb_status status = pool_run(run->pool, blocks, fill_right_block, &fill, run->cancel, err);
+    mem_free(run->mem, fill.keys, bytes);
+    return status;
 }
 
 static tcudb_status finish_right_panel(void *ctx, uint32_t worker, uint64_t task, Error *err)
@@ -106,7 +151,7 @@ static tcudb_status finish_right_panel(void *ctx, uint32_t worker, uint64_t task
     (void)worker, (void)err;
     ProductRun *run = ctx;
     for (uint32_t o = 0; o < COLUMNS; o++)
-        if (run->right_ops[o].used) limb_finish_panel(&run->right_ops[o].limbs, (uint32_t)task);
+        if (run->right_ops[o].in_limbs) limb_finish_panel(run->spec->isa, &run->right_ops[o].limbs, (uint32_t)task);
     return TCUDB_OK;
 }
 
@@ -122,9 +167,11 @@ static void sum_right(ProductRun *run, Operand *op)
     }
 }
 
+/* Cells of either side under heavy keys. */
 static uint64_t heavy_cells(const ProductRun *run, const Cells *cells, bool by_key)
 {
     uint64_t n = 0;
+    if (!run->any_light && run->heavy == run->spec->keys) return cells->n;
     for (uint32_t row = 0; row < cells->rows; row++)
         for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++)
             n += run->dense_key[by_key ? row : cells->ids[c]] != LIGHT;
@@ -161,38 +208,44 @@ static tcudb_status prepare_counts(ProductRun *run, Error *err)
         TRY(bitmat_new(run->mem, run->spec->left.groups, heavy, &run->left_bits, err));
         return bitmat_new(run->mem, run->spec->right.groups, heavy, &run->right_bits, err);
     }
-    TRY(new_operand(run, true, ONES, err));
-    return new_operand(run, false, ONES, err);
+    TRY(new_operand(run, true, ONES, false, err));
+    return new_operand(run, false, ONES, false, err);
+}
+
+static void report_limbs(ProductRun *run)
+{
+    ProductReport *report = run->report;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) report->in_doubles += run->in_doubles[p];
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        const Operand *l = &run->left_ops[o], *r = &run->right_ops[o];
+        if (l->in_limbs && l->limbs.limbs > report->limbs_left) report->limbs_left = l->limbs.limbs;
+        if (r->in_limbs && r->limbs.limbs > report->limbs_right) report->limbs_right = r->limbs.limbs;
+    }
 }
 
 tcudb_status operands_build(ProductRun *run, Error *err)
 {
     TRY(prepare_counts(run, err));
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        TRY(new_operand(run, true, run->spec->products[p].left, err));
-        TRY(new_operand(run, false, run->spec->products[p].right, err));
+        TRY(new_operand(run, true, run->spec->products[p].left, run->in_doubles[p], err));
+        TRY(new_operand(run, false, run->spec->products[p].right, run->in_doubles[p], err));
     }
     uint64_t left_panels = ((uint64_t)run->left.rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
     uint64_t right_panels = ((uint64_t)run->right.columns + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
     TRY(pool_run(run->pool, left_panels, fill_left_panel, run, run->cancel, err));
-    TRY(pool_run(run->pool, ((uint64_t)run->right.rows + FILL_KEYS - 1) / FILL_KEYS, fill_right_keys, run, run->cancel,
-                 err));
-    if (run->right_bits.bits != NULL) fill_right_bits(run);
+    TRY(fill_right(run, err));
     TRY(pool_run(run->pool, right_panels, finish_right_panel, run, run->cancel, err));
-    for (uint32_t o = 0; o < COLUMNS; o++) {
-        if (run->right_ops[o].used) sum_right(run, &run->right_ops[o]);
-        if (run->left_ops[o].used && run->left_ops[o].limbs.limbs > run->report->limbs_left)
-            run->report->limbs_left = run->left_ops[o].limbs.limbs;
-        if (run->right_ops[o].used && run->right_ops[o].limbs.limbs > run->report->limbs_right)
-            run->report->limbs_right = run->right_ops[o].limbs.limbs;
-    }
+    for (uint32_t o = 0; o < COLUMNS; o++)
+        if (run->right_ops[o].in_limbs) sum_right(run, &run->right_ops[o]);
+    report_limbs(run);
     return TCUDB_OK;
 }
 
 static void free_operand(ProductRun *run, Operand *op, uint32_t groups)
 {
     mem_free(run->mem, op->sums, sizeof(int128) * groups);
-    if (op->used) limb_free(&op->limbs);
+    if (op->in_limbs) limb_free(&op->limbs);
+    if (op->in_doubles) double_free(&op->doubles);
 }
 
 void operands_free(ProductRun *run)

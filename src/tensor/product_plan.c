@@ -11,12 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static uint32_t facts_limbs(CellFacts f)
-{
-    uint32_t bits = bit_width64((uint64_t)f.max - (uint64_t)f.min);
-    return bits == 0 ? 1 : (bits + 7) / 8;
-}
-
 /* Nanoseconds that one key costs in the dense form. */
 static double dense_key_cost(const ProductRun *run)
 {
@@ -24,9 +18,7 @@ static double dense_key_cost(const ProductRun *run)
     const Rates *rates = spec->rates;
     double pairs = 0, bits = 0;
     bool unique = run->left.unique && run->right.unique;
-    for (uint32_t p = 0; p < spec->nproducts; p++)
-        pairs += facts_limbs(run->left_ops[operand_index(spec->products[p].left)].facts) *
-                 facts_limbs(run->right_ops[operand_index(spec->products[p].right)].facts);
+    for (uint32_t p = 0; p < spec->nproducts; p++) pairs += product_passes(run, p);
     if (spec->exact_counts && !unique)
         pairs += facts_limbs(run->left_ops[0].facts) * facts_limbs(run->right_ops[0].facts);
     else
@@ -42,6 +34,11 @@ static double operand_bytes(const ProductRun *run, uint32_t heavy)
     double bytes = 0;
     for (uint32_t p = 0; p <= run->spec->nproducts; p++) {
         Product product = p == 0 ? (Product){ONES, ONES} : run->spec->products[p - 1];
+        if (p > 0 && run->in_doubles[p - 1]) {
+            bytes += (double)double_bytes(run->spec->left.groups, heavy, true);
+            bytes += (double)double_bytes(run->spec->right.groups, heavy, false);
+            continue;
+        }
         bytes += (double)limb_bytes(run->spec->left.groups, heavy,
                                     facts_limbs(run->left_ops[operand_index(product.left)].facts), true);
         bytes += (double)limb_bytes(run->spec->right.groups, heavy,
@@ -92,7 +89,7 @@ static void choose_split(ProductRun *run, const KeyCosts *costs)
     ProductForm asked = run->spec->form;
     ProductReport *report = run->report;
     double key_cost = dense_key_cost(run);
-    bool all = asked == FORM_DENSE || asked == FORM_BITS;
+    bool all = asked == FORM_DENSE || asked == FORM_BITS || asked == FORM_DOUBLES;
     double limit = asked == FORM_SPARSE ? INFINITY : all ? 0 : key_cost;
     double saved = mark_heavy(run, costs, limit);
     double fixed = rates->cell_scan * run->spec->left.groups * run->spec->right.groups +

@@ -20,6 +20,8 @@ Rates rates_default(void)
         .sort_step = 1,
         .pair = 0.7,
         .mac = {[ISA_SCALAR] = .125, [ISA_AVX2] = .021, [ISA_AVXVNNI] = .010, [ISA_AVX512] = .005, [ISA_AMX] = .0015},
+        .mac_double =
+            {[ISA_SCALAR] = .090, [ISA_AVX2] = .046, [ISA_AVXVNNI] = .046, [ISA_AVX512] = .042, [ISA_AMX] = .042},
         .bit = {[ISA_SCALAR] = .030, [ISA_AVX2] = .003, [ISA_AVXVNNI] = .003, [ISA_AVX512] = .0009, [ISA_AMX] = .0009},
         .cell_scan = 0.6,
         .fill = 4,

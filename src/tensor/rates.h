@@ -26,6 +26,7 @@ typedef struct Rates {
     /* Products of sums. */
     double pair;           /* sparse: one product and its accumulator, in cache */
     double mac[ISA_COUNT]; /* dense: one 8-bit multiply-add */
+    double mac_double[ISA_COUNT];
     double bit[ISA_COUNT]; /* dense: one bit */
     double cell_scan;      /* one cell of an output block, looked at */
     double fill;           /* one cell of a dense operand */

@@ -13,7 +13,7 @@ from compare import Tally  # noqa: E402
 from engine import Database  # noqa: E402
 from postgres import Cluster, Error, Result, Skip  # noqa: E402
 
-FORMS = ["auto", "sparse", "dense", "bits", "split"]
+FORMS = ["auto", "sparse", "dense", "bits", "split", "doubles"]
 ORDINARY = ["RESET tcudb.engine", "SET tcudb.contraction = off"]
 PRICED = ["RESET tcudb.engine", "RESET tcudb.product_form", "SET tcudb.contraction = on"]
 MODES = [ORDINARY, PRICED] + [["SET tcudb.contraction = on", "SET tcudb.engine = tcu", f"SET tcudb.product_form = {form}"]

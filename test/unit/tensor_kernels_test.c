@@ -30,14 +30,28 @@ static uint64_t cell(int kind, uint32_t limbs, bool left)
     return next_random() & mask;
 }
 
+/* What no cell keeps: the padding must not show. */
+enum { BACKGROUND = 77, SHIFT = 3 };
+
+static void set(LimbMatrix *matrix, uint32_t row, uint32_t k, uint64_t value, bool left)
+{
+    int64_t shifted = (int64_t)(value - SHIFT);
+    if (left)
+        limb_set_left(matrix, row, &k, &shifted, 1, SHIFT);
+    else
+        limb_set_right(matrix, k, &row, &shifted, 1, SHIFT);
+}
+
 static uint64_t *fill(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t limbs, bool left, int kind)
 {
     Error err;
     uint64_t *values = malloc(sizeof *values * rows * k);
     assert_int_equal(limb_new(NULL, rows, k, limbs, left, matrix, &err), TCUDB_OK);
+    limb_clear(matrix, 0, matrix->panels, 0, matrix->blocks, BACKGROUND);
     for (uint32_t i = 0; i < rows; i++)
-        for (uint32_t t = 0; t < k; t++) limb_set(matrix, i, t, values[i * k + t] = cell(kind, limbs, left));
-    for (uint32_t panel = 0; !left && panel < matrix->panels; panel++) limb_finish_panel(matrix, panel);
+        for (uint32_t t = 0; t < k; t++) set(matrix, i, t, values[i * k + t] = cell(kind, limbs, left), left);
+    for (uint32_t panel = 0; !left && panel < matrix->panels; panel++)
+        limb_finish_panel(kernels_best_isa(), matrix, panel);
     return values;
 }
 
@@ -95,6 +109,67 @@ static void long_sums_are_cut_into_chunks(void **state)
     }
 }
 
+static int64_t *fill_doubles(DoubleMatrix *matrix, uint32_t rows, uint32_t k, bool left, int64_t most)
+{
+    Error err;
+    int64_t *values = malloc(sizeof *values * rows * k);
+    assert_int_equal(double_new(NULL, rows, k, left, matrix, &err), TCUDB_OK);
+    for (uint32_t i = 0; i < rows; i++) {
+        for (uint32_t t = 0; t < k; t++) {
+            int64_t *value = &values[i * k + t];
+            *value = next_random() % 4 == 0 ? most : (int64_t)(next_random() % (2 * (uint64_t)most + 1)) - most;
+            if (left)
+                double_set_left(matrix, i, &t, value, 1);
+            else
+                double_set_right(matrix, t, &i, value, 1);
+        }
+    }
+    return values;
+}
+
+static int64_t inner_product(const int64_t *a, const int64_t *b, uint32_t k)
+{
+    int64_t sum = 0;
+    for (uint32_t t = 0; t < k; t++) sum += a[t] * b[t];
+    return sum;
+}
+
+/* Values as large as the bound of 2^53 allows for this k. */
+static void check_doubles(uint32_t m, uint32_t n, uint32_t k)
+{
+    DoubleMatrix left, right;
+    int64_t most = 1;
+    while (4 * most * most * k <= INT64_C(1) << 53) most *= 2;
+    int64_t *a = fill_doubles(&left, m, k, true, most), *b = fill_doubles(&right, n, k, false, most);
+    for (KernelIsa isa = 0; isa < ISA_COUNT; isa++) {
+        int64_t out[LIMB_ROWS_A * LIMB_ROWS_B];
+        for (uint32_t t = 0; t < left.panels * right.panels && kernels_have(isa); t++) {
+            uint32_t pa = t / right.panels, pb = t % right.panels;
+            double_multiply(isa, &left, pa, &right, pb, out, LIMB_ROWS_B);
+            for (uint32_t i = pa * LIMB_ROWS_A; i < m && i < (pa + 1) * LIMB_ROWS_A; i++)
+                for (uint32_t j = pb * LIMB_ROWS_B; j < n && j < (pb + 1) * LIMB_ROWS_B; j++)
+                    assert_true(out[i % LIMB_ROWS_A * LIMB_ROWS_B + j % LIMB_ROWS_B] ==
+                                inner_product(a + (size_t)i * k, b + (size_t)j * k, k));
+        }
+    }
+    double_free(&left);
+    double_free(&right);
+    free(a);
+    free(b);
+}
+
+static void double_products_are_exact(void **state)
+{
+    (void)state;
+    const uint32_t sizes[] = {1, 7, 8, 9, 16, 17, 23, 24, 25, 48, 49, 97};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        check_doubles(sizes[s], 50, 33);
+        check_doubles(17, sizes[s], 1);
+        check_doubles(9, 25, sizes[s]);
+        check_doubles(3, 3, 2000 + sizes[s]);
+    }
+}
+
 static void fill_bits(BitMatrix *matrix, uint32_t rows, uint32_t k)
 {
     Error err;
@@ -139,6 +214,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limb_products_are_exact),
         cmocka_unit_test(long_sums_are_cut_into_chunks),
+        cmocka_unit_test(double_products_are_exact),
         cmocka_unit_test(bit_products_count_common_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,110 @@
+/*
+ * product_proof.c: why a product's sums are exact: their width, and where doubles suffice.
+ *
+ * |sum of product p| <= sum over keys of |l r| <= (largest row weight of the left column) x (largest |right value|),
+ * from the cells themselves, after pre-aggregation. Below 2^62 the sums are int64, below 2^126 int128; the caller has
+ * excluded more. Below 2^53 every partial sum is an integer that a double holds, so the dense form may use doubles,
+ * and does where that is cheaper than the pairs of limbs. The bounds are computed in doubles, whose rounding is
+ * monotonic: a true value of 2^n or more never appears as less.
+ */
+#include "tensor/product_int.h"
+
+#include <math.h>
+#include <pthread.h>
+
+uint32_t facts_limbs(CellFacts facts)
+{
+    uint32_t bits = bit_width64((uint64_t)facts.max - (uint64_t)facts.min);
+    return bits == 0 ? 1 : (bits + 7) / 8;
+}
+
+typedef struct FactsTask {
+    ProductRun *run;
+    pthread_mutex_t lock;
+} FactsTask;
+
+enum { FACT_ROWS = 256 };
+
+static bool column_used(const ProductRun *run, bool left, uint32_t column)
+{
+    if (column == ONES) return true;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++)
+        if ((left ? run->spec->products[p].left : run->spec->products[p].right) == column) return true;
+    return false;
+}
+
+/* Tasks over the left's rows, then the right's. */
+static tcudb_status find_facts(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    FactsTask *f = ctx;
+    ProductRun *run = f->run;
+    uint64_t left_tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS;
+    bool left = task < left_tasks;
+    const Cells *cells = left ? &run->left : &run->right;
+    uint32_t from = (uint32_t)(left ? task : task - left_tasks) * FACT_ROWS;
+    uint32_t to = cells->rows - from < FACT_ROWS ? cells->rows : from + FACT_ROWS;
+    for (uint32_t o = 0; o <= cells->nvalues; o++) {
+        uint32_t column = o == 0 ? ONES : o - 1;
+        if (!column_used(run, left, column)) continue;
+        CellFacts facts = cells_facts(cells, column, from, to);
+        pthread_mutex_lock(&f->lock);
+        cells_facts_merge(left ? &run->left_ops[o].facts : &run->right_ops[o].facts, facts);
+        pthread_mutex_unlock(&f->lock);
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status gather_facts(ProductRun *run, Error *err)
+{
+    FactsTask f = {.run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS +
+                     ((uint64_t)run->right.rows + FACT_ROWS - 1) / FACT_ROWS;
+    return pool_run(run->pool, tasks, find_facts, &f, run->cancel, err);
+}
+
+static double limb_pairs(const ProductRun *run, uint32_t p)
+{
+    Product product = run->spec->products[p];
+    return (double)facts_limbs(run->left_ops[operand_index(product.left)].facts) *
+           facts_limbs(run->right_ops[operand_index(product.right)].facts);
+}
+
+/* Multiply-adds of doubles as passes of limbs. */
+static double double_passes(const ProductRun *run)
+{
+    return run->spec->rates->mac_double[run->spec->isa] / run->spec->rates->mac[run->spec->isa];
+}
+
+double product_passes(const ProductRun *run, uint32_t p)
+{
+    return run->in_doubles[p] ? double_passes(run) : limb_pairs(run, p);
+}
+
+static bool want_doubles(const ProductRun *run, uint32_t p, double bound)
+{
+    ProductForm form = run->spec->form;
+    if (bound >= 0x1p53 || form == FORM_DENSE) return false;
+    return form == FORM_DOUBLES || double_passes(run) < limb_pairs(run, p);
+}
+
+tcudb_status product_prove(ProductRun *run, Error *err)
+{
+    const ProductSpec *spec = run->spec;
+    TRY(gather_facts(run, err));
+    double worst = 0;
+    for (uint32_t p = 0; p < spec->nproducts; p++) {
+        const CellFacts *l = &run->left_ops[operand_index(spec->products[p].left)].facts;
+        const CellFacts *r = &run->right_ops[operand_index(spec->products[p].right)].facts;
+        double bound = l->row_weight * fmax(fabs((double)r->min), fabs((double)r->max));
+        run->in_doubles[p] = want_doubles(run, p, bound);
+        worst = fmax(worst, bound);
+    }
+    if (spec->left.weight > 0 && spec->right.weight > 0) worst = fmin(worst, spec->left.weight * spec->right.weight);
+    double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;
+    run->wide = worst >= 0x1p62;
+    run->report->wide = run->wide;
+    run->report->sum_bits = worst < 1 ? 1 : (uint32_t)ilogb(worst) + 2;
+    if (worst < 0x1p126 && counts < 0x1p62) return TCUDB_OK;
+    return error_set(err, SQLSTATE_INTERNAL_ERROR, "a sum of products may need more than 127 bits");
+}
