@@ -102,7 +102,8 @@ typedef struct ProductRows {
 typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRows *rows, Error *err);
 
 /* A product whose operands are built: pre-aggregated, proven, split. The spec must outlive it. The caller has
- * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200; 57014. report is filled as far as it is known, here and by product_close. */
+ * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200; 57014. report
+ * is filled as far as it is known, here and by product_close. */
 typedef struct ProductRun ProductRun;
 tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel,
                           ProductReport *report, ProductRun **out, Error *err) MUST_CHECK;

@@ -81,6 +81,16 @@ double product_passes(const ProductRun *run, uint32_t p)
     return run->in_doubles[p] ? double_passes(run) : limb_pairs(run, p);
 }
 
+static double sum_bound(const ProductRun *run, uint32_t p)
+{
+    const ProductSpec *spec = run->spec;
+    const CellFacts *l = &run->left_ops[operand_index(spec->products[p].left)].facts;
+    const CellFacts *r = &run->right_ops[operand_index(spec->products[p].right)].facts;
+    double bound = l->row_weight * fmax(fabs((double)r->min), fabs((double)r->max));
+    if (spec->left.weight > 0 && spec->right.weight > 0) bound = fmin(bound, spec->left.weight * spec->right.weight);
+    return bound;
+}
+
 static bool want_doubles(const ProductRun *run, uint32_t p, double bound)
 {
     ProductForm form = run->spec->form;
@@ -94,13 +104,10 @@ tcudb_status product_prove(ProductRun *run, Error *err)
     TRY(gather_facts(run, err));
     double worst = 0;
     for (uint32_t p = 0; p < spec->nproducts; p++) {
-        const CellFacts *l = &run->left_ops[operand_index(spec->products[p].left)].facts;
-        const CellFacts *r = &run->right_ops[operand_index(spec->products[p].right)].facts;
-        double bound = l->row_weight * fmax(fabs((double)r->min), fabs((double)r->max));
+        double bound = sum_bound(run, p);
         run->in_doubles[p] = want_doubles(run, p, bound);
         worst = fmax(worst, bound);
     }
-    if (spec->left.weight > 0 && spec->right.weight > 0) worst = fmin(worst, spec->left.weight * spec->right.weight);
     double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;
     run->wide = worst >= 0x1p62;
     run->report->wide = run->wide;

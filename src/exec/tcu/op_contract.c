@@ -53,10 +53,12 @@ static tcudb_status emit_task(void *ctx, Worker *w, uint64_t task, Error *err)
 static void describe(ContractRun *c)
 {
     const ProductReport *r = &c->report;
+    char doubles[64] = "";
+    if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
     snprintf(c->node->note, sizeof c->node->note,
-             "%s %ux%ux%u, %llu pairs, limbs %ux%u, sums of %u bits in %d, %u dense keys%s%s",
+             "%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
              product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
-             (unsigned long long)r->products, r->limbs_left, r->limbs_right, r->sum_bits, r->wide ? 128 : 64,
+             (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
              r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
