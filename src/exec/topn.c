@@ -1,7 +1,7 @@
 /*
  * topn.c: drops rows that cannot be among the first N of an order, before anything of them is kept.
  *
- * Each worker remembers the N smallest first keys (as order-preserving words, see sort.c) of the rows it has
+ * Each worker remembers the N smallest first keys (as order-preserving words, see sort_keys.c) of the rows it has
  * seen, in a heap with the largest on top. A row whose first key is larger than that top has N rows before
  * it, so it goes. Ties stay: later keys decide them. Rows with a NULL first key stay if NULLs come first,
  * and go once the heap is full if they come last. Cost: a word and a comparison a row; almost no row gets
@@ -29,7 +29,7 @@ tcudb_status topn_new(Exec *x, const SortKey *key, uint32_t col, uint64_t limit,
 {
     Phys phys = type_phys(key->expr->type);
     *out = NULL;
-    if (limit == 0 || limit > MAX_ROWS || phys == PHYS_NUM || phys == PHYS_INTERVAL) return TCUDB_OK;
+    if (limit == 0 || limit > MAX_ROWS || phys == PHYS_INTERVAL) return TCUDB_OK;
     TopN *t = ARENA_NEW(&x->arena, TopN, err);
     TRY_PTR(t);
     *t = (TopN){.col = col, .descending = key->descending, .nulls_first = key->nulls_first, .limit = limit};
@@ -70,31 +70,60 @@ static void add(Heap *h, uint64_t limit, uint64_t word)
     h->words[at] = word;
 }
 
+/* Rows whose word is not above the heap's top: few, and found without a branch. Their words move to the front. */
+static uint32_t below(const Heap *h, uint64_t *words, uint64_t flip, const Batch *batch, uint16_t *sel)
+{
+    uint64_t top = h->words[0];
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < batch->n; i++) {
+        uint64_t word = words[i];
+        sel[k] = (uint16_t)batch_row(batch, i);
+        words[k] = word;
+        k += (word ^ flip) <= top;
+    }
+    return k;
+}
+
+static uint32_t all_rows(const Batch *batch, uint16_t *sel)
+{
+    for (uint32_t i = 0; i < batch->n; i++) sel[i] = (uint16_t)batch_row(batch, i);
+    return batch->n;
+}
+
+/* Of the rows sel[0..n-1], those that may be among the first; the heap learns their words. */
+static uint32_t take_rows(TopN *t, Heap *h, const Vector *v, const uint64_t *words, uint64_t flip, uint16_t *sel,
+                          uint32_t n)
+{
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t row = sel[i];
+        uint64_t word = words[i] ^ flip;
+        sel[k] = row;
+        if (v->valid != NULL && !bit_get(v->valid, row)) {
+            k += t->nulls_first || h->n < t->limit;
+            continue;
+        }
+        if (h->n == t->limit && word > h->words[0]) continue;
+        k++;
+        add(h, t->limit, word);
+    }
+    return k;
+}
+
 tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
 {
     const Vector *v = &batch->cols[t->col];
     Heap *h = &t->heaps[w->id];
     if (v->form == VEC_CONST) return TCUDB_OK;
-    RowsCol col = {.type = v->type, .phys = v->phys, .dict = v->form == VEC_DICT, .data = v->data};
+    RowsCol col = {.type = v->type, .phys = v->phys, .dict = v->form == VEC_DICT, .data = v->data, .valid = v->valid};
     col.view.values = v->values;
+    SortColumn key = {.col = &col};
+    uint64_t words[BATCH_ROWS], flip = t->descending ? UINT64_MAX : 0;
     uint16_t *sel = arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 16) * sizeof *sel, err);
     TRY_PTR(sel);
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < batch->n; i++) {
-        uint32_t row = batch_row(batch, i);
-        sel[k] = (uint16_t)row;
-        if (v->valid != NULL && !bit_get(v->valid, row)) {
-            k += t->nulls_first || h->n < t->limit;
-            continue;
-        }
-        uint64_t word = sort_word(&col, row);
-        if (t->descending) word = ~word;
-        if (h->n == t->limit && word > h->words[0]) continue;
-        k++;
-        add(h, t->limit, word);
-    }
-    assert(k <= batch->n);
+    sort_words(&key, 0, batch->sel, batch->n, words);
+    uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);
+    batch->n = take_rows(t, h, v, words, flip, sel, n);
     batch->sel = sel;
-    batch->n = k;
     return TCUDB_OK;
 }

@@ -297,6 +297,34 @@ static tcudb_status prune_contract(Opt *opt, Plan *plan, const ColSet *need, boo
     return TCUDB_OK;
 }
 
+/* Calls that nobody reads are not made, and a window without calls goes; its outputs stay its input's and the calls'. */
+static tcudb_status prune_window(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
+{
+    Plan *plan = *slot, *input = plan->inputs[0];
+    ColSet below = {0};
+    uint32_t n = 0;
+    if (exact) return prune_exact_inputs(opt, plan, err);
+    for (uint32_t i = 0; i < plan->window.ncalls; i++)
+        if (colset_has(need, plan->window.calls[i].col.id)) plan->window.calls[n++] = plan->window.calls[i];
+    opt->changed |= n < plan->window.ncalls;
+    plan->window.ncalls = n;
+    if (n == 0) {
+        *slot = input;
+        return prune(opt, slot, need, false, err);
+    }
+    for (uint32_t i = 0; i < input->ncols; i++)
+        if (colset_has(need, input->cols[i].id)) TRY(colset_add(opt, &below, input->cols[i].id, err));
+    TRY(colset_used(opt, &below, plan, err));
+    TRY(prune(opt, &plan->inputs[0], &below, false, err));
+    input = plan->inputs[0];
+    plan->cols = ARENA_ARRAY(opt->arena, PlanCol, input->ncols + n, err);
+    TRY_PTR(plan->cols);
+    if (input->ncols > 0) memcpy(plan->cols, input->cols, input->ncols * sizeof *plan->cols);
+    for (uint32_t i = 0; i < n; i++) plan->cols[input->ncols + i] = plan->window.calls[i].col;
+    plan->ncols = input->ncols + n;
+    return TCUDB_OK;
+}
+
 static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
 {
     Plan *plan = *slot;
@@ -313,6 +341,7 @@ static tcudb_status prune_node(Opt *opt, Plan **slot, const ColSet *need, bool e
         if (plan->set_op.kind == SET_UNION && plan->set_op.all && !exact) return prune_union_all(opt, plan, need, err);
         return prune_exact_inputs(opt, plan, err);
     case PLAN_CONTRACT: return prune_contract(opt, plan, need, exact, err);
+    case PLAN_WINDOW: return prune_window(opt, slot, need, exact, err);
     case PLAN_CTE_SCAN: return cte_need(opt, plan, need, exact, err);
     case PLAN_FILTER:
     case PLAN_SORT:
