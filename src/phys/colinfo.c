@@ -3,10 +3,12 @@
  *
  * Scans give dictionaries (text) and bounds (integers, dates, decimals up to 18 digits: the extremes over
  * all segments). Renaming keeps both; +, - and * of bounded integers give bounds by interval arithmetic if
- * they stay within 64 bits. Everything else is unknown. Facts hold for every row of the statement, NULLs
- * aside, since rows only get fewer or repeated on the way up.
+ * they stay within 64 bits, % of a constant and fields of dates have bounds of their own. Set operations keep what is
+ * known of both sides. Everything else is unknown. Facts hold for every row of the statement, NULLs aside, since rows
+ * only get fewer or repeated on the way up.
  */
 #include "phys/phys.h"
+#include "type/datetime.h"
 
 static bool int_value(const Value *v, int64_t *out)
 {
@@ -81,6 +83,40 @@ static bool mul_bounds(const ColInfo *a, const ColInfo *b, ColInfo *out)
     return fits(lo, hi, out);
 }
 
+/* The remainder has the dividend's sign. */
+static bool mod_bounds(const ColInfo *a, const ColInfo *b, ColInfo *out)
+{
+    if (b->min != b->max || b->min == 0 || b->min == INT64_MIN) return false;
+    int64_t most = (b->min < 0 ? -b->min : b->min) - 1;
+    *out = (ColInfo){.has_bounds = true, .min = a->min >= 0 ? 0 : -most, .max = a->max <= 0 ? 0 : most};
+    return true;
+}
+
+typedef struct FieldBounds {
+    const char *unit;
+    int16_t min, max;
+} FieldBounds;
+
+/* extract(unit from date). Other units than these have no bounds worth knowing. */
+static ColInfo field_info(const ColInfo *all, ColId n, const Expr *e)
+{
+    static const FieldBounds fields[] = {{"month", 1, 12}, {"day", 1, 31},  {"quarter", 1, 4}, {"dow", 0, 6},
+                                         {"isodow", 1, 7}, {"doy", 1, 366}, {"week", 1, 53}};
+    const Expr *unit = e->args[0];
+    ColInfo days = phys_expr_info(all, n, e->args[1]), none = {0};
+    if (unit->kind != EXPR_CONST || unit->value.null || e->args[1]->type.id != TYPE_DATE || !days.has_bounds)
+        return none;
+    if (!date_finite((int32_t)days.min) || !date_finite((int32_t)days.max)) return none;
+    if (str_equal(unit->value.str, STR_LIT("year"))) {
+        int32_t first = date_to_civil((int32_t)days.min).year, last = date_to_civil((int32_t)days.max).year;
+        return first > 0 ? (ColInfo){.has_bounds = true, .min = first, .max = last} : none; /* 1 BC is year -1 */
+    }
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (str_equal(unit->value.str, str_of(fields[i].unit)))
+            return (ColInfo){.has_bounds = true, .min = fields[i].min, .max = fields[i].max};
+    return none;
+}
+
 static ColInfo call_info(const ColInfo *all, ColId n, const Expr *e)
 {
     ColInfo a, b, none = {0}, out;
@@ -92,6 +128,8 @@ static ColInfo call_info(const ColInfo *all, ColId n, const Expr *e)
         a.dict = false;
         return plain && a.has_bounds ? a : none;
     }
+    if (e->func->kind == FUNC_FUNCTION && e->nargs == 2 && strcmp(e->func->name, "extract") == 0)
+        return field_info(all, n, e);
     if (e->func->kind != FUNC_OPERATOR || e->nargs != 2 || !int_args(all, n, e, &a, &b)) return none;
     if (type_phys(e->args[0]->type) > PHYS_I64 || type_phys(e->args[1]->type) > PHYS_I64) return none;
     bool ok = false;
@@ -99,6 +137,7 @@ static ColInfo call_info(const ColInfo *all, ColId n, const Expr *e)
     if (strcmp(e->func->name, "-") == 0 && same_scale(e)) ok = fits((int128)a.min - b.max, (int128)a.max - b.min, &out);
     if (strcmp(e->func->name, "*") == 0 && e->args[0]->type.scale + e->args[1]->type.scale == e->type.scale)
         ok = mul_bounds(&a, &b, &out);
+    if (strcmp(e->func->name, "%") == 0 && same_scale(e)) ok = mod_bounds(&a, &b, &out);
     return ok ? out : none;
 }
 
@@ -123,6 +162,21 @@ static void named_info(ColInfo *all, ColId n, const NamedExpr *exprs, uint32_t c
     }
 }
 
+/* What holds for the rows of both inputs, column by column; a dictionary only if it is the same one. An output may have
+ * the id of an input's column. */
+static void set_op_info(ColInfo *all, const Plan *plan)
+{
+    for (uint32_t i = 0; i < plan->ncols; i++) {
+        ColInfo a = all[plan->inputs[0]->cols[i].id], b = all[plan->inputs[1]->cols[i].id], both = {0};
+        if (a.dict && b.dict && a.table == b.table && a.column == b.column)
+            both = (ColInfo){.dict = true, .table = a.table, .column = a.column};
+        both.has_bounds = a.has_bounds && b.has_bounds;
+        both.min = a.min < b.min ? a.min : b.min;
+        both.max = a.max > b.max ? a.max : b.max;
+        all[plan->cols[i].id] = both;
+    }
+}
+
 void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->ninputs; i++) phys_collect_info(all, n, plan->inputs[i]);
@@ -134,7 +188,7 @@ void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
     case PLAN_CTE_SCAN: /* the CTE's own plan has been collected before */
         for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = all[plan->cte_scan.cte->plan->cols[i].id];
         break;
-    case PLAN_SET_OP:
+    case PLAN_SET_OP: set_op_info(all, plan); break;
     case PLAN_RECURSIVE:
     case PLAN_WORK_SCAN: /* rows from elsewhere too, should an id be an input's */
         for (uint32_t i = 0; i < plan->ncols; i++) all[plan->cols[i].id] = (ColInfo){0};

@@ -10,8 +10,6 @@
 
 #include <assert.h>
 
-enum { DAYS_TO_2000 = 730425 }; /* from 0000-03-01 to 2000-01-01 */
-
 int32_t date_from_civil(Civil c)
 {
     int64_t y = (int64_t)c.year - (c.month <= 2);
@@ -20,22 +18,6 @@ int32_t date_from_civil(Civil c)
     int64_t day_of_year = (153 * (c.month + (c.month > 2 ? -3 : 9)) + 2) / 5 + c.day - 1;
     int64_t day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     return (int32_t)(era * 146097 + day_of_era - DAYS_TO_2000);
-}
-
-Civil date_to_civil(int32_t days)
-{
-    int64_t z = (int64_t)days + DAYS_TO_2000;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    uint32_t day_of_era = (uint32_t)(z - era * 146097);
-    uint32_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    uint32_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    uint32_t march_month = (5 * day_of_year + 2) / 153;
-    uint32_t month = march_month < 10 ? march_month + 3 : march_month - 9;
-    return (Civil){
-        .year = (int32_t)(era * 400 + year_of_era) + (month <= 2),
-        .month = (int32_t)month,
-        .day = (int32_t)(day_of_year - (153 * march_month + 2) / 5 + 1),
-    };
 }
 
 int days_in_month(int32_t year, int32_t month)

@@ -37,7 +37,24 @@ typedef struct Moment {
 } Moment;
 
 int32_t date_from_civil(Civil c); /* c must be a real day within PostgreSQL's range of dates */
-Civil date_to_civil(int32_t days);
+
+enum { DAYS_TO_2000 = 730425, ERA_DAYS = 146097, ERAS = 12 }; /* days from 0000-03-01 to 2000-01-01; 400 years */
+
+/* The day of a finite date. In unsigned words of 32 bits, ERAS times 400 years later, so that nothing is negative and
+ * loops over it vectorise. Years begin in March, with the leap day at their end (Hinnant, chrono-compatible low-level
+ * date algorithms). */
+static inline Civil date_to_civil(int32_t days)
+{
+    uint32_t z = (uint32_t)days + (DAYS_TO_2000 + ERAS * ERA_DAYS), era = z / ERA_DAYS, of_era = z - era * ERA_DAYS;
+    uint32_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    uint32_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    uint32_t from_march = (5 * of_year + 2) / 153, month = from_march < 10 ? from_march + 3 : from_march - 9;
+    return (Civil){
+        .year = (int32_t)(era * 400 + year + (month <= 2)) - ERAS * 400,
+        .month = (int32_t)month,
+        .day = (int32_t)(of_year - (153 * from_march + 2) / 5 + 1),
+    };
+}
 int days_in_month(int32_t year, int32_t month);
 static inline bool date_finite(int32_t d)
 {
