@@ -4,18 +4,20 @@
  *     batch -> keys -> worker's table (one task) -> run of state rows -> partitions merged in task order
  *
  * A worker groups one task at a time; when the task ends its rows become a run, split into PARTS by hash.
- * At the end each partition is merged from the runs in task order, in parallel. So sums of floats and the
- * order of groups depend on the tasks only, never on the number of workers.
- * DISTINCT arguments: a second table per aggregate, keyed by group and arguments, merged the same way
- * and added to the group's state at the end.
- * Memory: a run holds a task's distinct keys; runs of few-group queries are tiny.
+ * A task whose first rows nearly all have groups of their own gives up finding them: its rows go into the run as they
+ * come, a state each. At the end each partition is merged from the runs in task order, in parallel. So sums of floats
+ * and the order of groups depend on the tasks only, never on the number of workers. DISTINCT arguments: a second table
+ * per aggregate, keyed by group and arguments, merged the same way and added to the group's state at the end. Memory: a
+ * run holds a task's distinct keys; runs of few-group queries are tiny.
  */
 #include "exec/group.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { PARTS = 32, PARALLEL_ROWS = 65536 };
+enum { PARTS = 64, PARALLEL_ROWS = 65536 };
+enum { SCATTER_ROWS = 16384 };        /* a run of so many rows is put into the order of its partitions */
+enum { PROBE_ROWS = 8 * BATCH_ROWS }; /* of a task, before it is known whether grouping it makes it smaller */
 
 typedef struct Run Run;
 struct Run {
@@ -24,7 +26,7 @@ struct Run {
     char *rows;
     uint32_t n;
     uint32_t start[PARTS + 1];
-    uint32_t *order; /* row numbers by partition */
+    uint32_t *order; /* row numbers by partition; NULL: the rows lie in that order */
 };
 
 /* One kind of table: the groups themselves, or the distinct arguments of one aggregate. */
@@ -37,6 +39,12 @@ typedef struct Level {
     Run **runs;       /* by worker, newest first */
 } Level;
 
+/* How a worker's task goes. */
+typedef struct TaskRows {
+    uint64_t seen;
+    bool probed, appends;
+} TaskRows;
+
 struct Grouping {
     Stage stage;
     Exec *x;
@@ -47,6 +55,7 @@ struct Grouping {
     uint32_t side;
     Level groups;
     Level **distinct; /* by aggregate; NULL: not distinct */
+    TaskRows *rows;   /* by worker */
 };
 
 /* ---- setting up ---------------------------------------------------------------------------------------- */
@@ -97,6 +106,20 @@ static tcudb_status worker_table(Grouping *g, Level *level, Worker *w, KeyTable 
 
 /* ---- rows in ------------------------------------------------------------------------------------------- */
 
+/* Whether the task's rows go into the run as they come. Settled once a task, from its own first rows: what is put out
+ * must not depend on which worker has run which task before. */
+static bool appends(Grouping *g, const Level *level, const Worker *w, const KeyTable *table, uint32_t n)
+{
+    TaskRows *t = &g->rows[w->id];
+    if (level != &g->groups || level->state_bytes == 0 || g->side != UINT32_MAX) return false;
+    if (!t->probed && t->seen >= PROBE_ROWS) {
+        t->probed = true;
+        t->appends = table->n > t->seen / 4 * 3;
+    }
+    t->seen += n;
+    return t->appends;
+}
+
 static tcudb_status find_groups(Grouping *g, Level *level, Worker *w, const Vector *cols, const uint16_t *sel,
                                 uint32_t n, uint32_t rows, KeyTable **table, uint32_t *group, Error *err)
 {
@@ -107,7 +130,11 @@ static tcudb_status find_groups(Grouping *g, Level *level, Worker *w, const Vect
     TRY_PTR(hash);
     TRY(worker_table(g, level, w, table, err));
     TRY(keys_encode(level->spec, arena, cols, sel, n, rows, keys, hash, err));
-    return keytable_find(*table, keys, hash, n, group, err);
+    if (!appends(g, level, w, *table, n)) return keytable_find(*table, keys, hash, n, group, err);
+    uint32_t first;
+    TRY(keytable_append(*table, keys, hash, n, &first, err));
+    for (uint32_t i = 0; i < n; i++) group[i] = first + i;
+    return TCUDB_OK;
 }
 
 /* Rows of the batch that the aggregate takes: FILTER, and for DISTINCT no NULLs. */
@@ -191,6 +218,33 @@ static uint32_t part_of(const Level *level, const char *rows, uint32_t row)
     return (uint32_t)(hash >> 32) % PARTS;
 }
 
+static tcudb_status order_rows(Grouping *g, const Level *level, Run *run, Error *err)
+{
+    uint32_t at[PARTS];
+    run->order = exec_alloc(g->x, (run->n + 1) * sizeof *run->order, err);
+    TRY_PTR(run->order);
+    memcpy(at, run->start, sizeof at);
+    for (uint32_t r = 0; r < run->n; r++) run->order[at[part_of(level, run->rows, r)]++] = r;
+    return TCUDB_OK;
+}
+
+/* Brings the rows into the order of their partitions while they are in cache: merging then reads one after the other.
+ */
+static tcudb_status scatter_rows(Grouping *g, const Level *level, Run *run, Error *err)
+{
+    uint32_t at[PARTS];
+    char *rows = exec_alloc(g->x, (size_t)run->n * level->stride + 8, err);
+    TRY_PTR(rows);
+    memcpy(at, run->start, sizeof at);
+    for (uint32_t r = 0; r < run->n; r++) {
+        const char *row = run->rows + (size_t)r * level->stride;
+        memcpy(rows + (size_t)at[part_of(level, run->rows, r)]++ * level->stride, row, level->stride);
+    }
+    exec_free(g->x, run->rows);
+    run->rows = rows;
+    return TCUDB_OK;
+}
+
 static tcudb_status end_run(Grouping *g, Level *level, Worker *w, Error *err)
 {
     KeyTable *table = &level->tables[w->id];
@@ -200,17 +254,10 @@ static tcudb_status end_run(Grouping *g, Level *level, Worker *w, Error *err)
     TRY_PTR(run);
     run->task = w->task;
     run->n = n;
-    run->order = exec_alloc(g->x, (n + 1) * sizeof *run->order, err);
-    TRY_PTR(run->order);
     run->rows = keytable_take_rows(table);
     for (uint32_t r = 0; r < n; r++) run->start[part_of(level, run->rows, r) + 1]++;
-    uint32_t at[PARTS];
-    for (uint32_t p = 0; p < PARTS; p++) {
-        at[p] = run->start[p];
-        run->start[p + 1] += run->start[p];
-    }
-    for (uint32_t p = 0; p < PARTS; p++) at[p] = run->start[p];
-    for (uint32_t r = 0; r < n; r++) run->order[at[part_of(level, run->rows, r)]++] = r;
+    for (uint32_t p = 0; p < PARTS; p++) run->start[p + 1] += run->start[p];
+    TRY(n < SCATTER_ROWS || level->in_order ? order_rows(g, level, run, err) : scatter_rows(g, level, run, err));
     run->next = level->runs[w->id];
     level->runs[w->id] = run;
     return TCUDB_OK;
@@ -219,6 +266,7 @@ static tcudb_status end_run(Grouping *g, Level *level, Worker *w, Error *err)
 static tcudb_status task_end(Stage *stage, Worker *w, Error *err)
 {
     Grouping *g = (Grouping *)stage;
+    g->rows[w->id] = (TaskRows){0};
     TRY(end_run(g, &g->groups, w, err));
     for (uint32_t a = 0; a < g->naggs; a++)
         if (g->distinct[a] != NULL) TRY(end_run(g, g->distinct[a], w, err));
@@ -294,7 +342,7 @@ static RunPart run_part(const Merge *m, uint64_t i, uint64_t part)
 
 static inline const char *run_row(const Merge *m, const RunPart *p, uint32_t k)
 {
-    return p->run->rows + (size_t)(m->whole ? k : p->run->order[k]) * m->level->stride;
+    return p->run->rows + (size_t)(m->whole || p->run->order == NULL ? k : p->run->order[k]) * m->level->stride;
 }
 
 /* Rows and the slots they will ask for are fetched some rows ahead: each is a cache miss. */
@@ -308,7 +356,8 @@ static inline void fetch_ahead(const Merge *m, const KeyTable *t, const RunPart 
     keytable_prefetch(t, hash);
 }
 
-/* Room for the distinct rows of a partition: between its largest run and all runs, by the optimizer's estimate. */
+/* Room for the distinct rows of a partition: by the optimizer's estimate, which may be far too high, between what its
+ * largest run has and some times that. */
 static uint32_t expected_rows(const Merge *m, uint64_t part)
 {
     uint64_t all = 0, largest = 0;
@@ -318,7 +367,8 @@ static uint32_t expected_rows(const Merge *m, uint64_t part)
         if (p.to - p.from > largest) largest = p.to - p.from;
     }
     double estimate = m->g->node->plan->rows / (m->whole ? 1 : PARTS) * 1.1;
-    uint64_t rows = estimate > (double)all ? all : estimate > (double)largest ? (uint64_t)estimate : largest;
+    uint64_t most = all < 4 * largest ? all : 4 * largest;
+    uint64_t rows = estimate > (double)most ? most : estimate > (double)largest ? (uint64_t)estimate : largest;
     return rows < ROWS_NONE ? (uint32_t)rows : ROWS_NONE - 1;
 }
 
@@ -432,6 +482,8 @@ tcudb_status grouping_new(Exec *x, PhysNode *node, const KeySpec *spec, const Ev
         bytes += aggs[a].size;
     }
     TRY(level_init(x, &g->groups, spec, bytes, err));
+    g->rows = ARENA_ARRAY(&x->arena, TaskRows, x->nworkers, err);
+    TRY_PTR(g->rows);
     g->distinct = ARENA_ARRAY(&x->arena, Level *, naggs + 1, err);
     TRY_PTR(g->distinct);
     for (uint32_t a = 0; a < naggs; a++)

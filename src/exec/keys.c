@@ -30,6 +30,26 @@ static KeyForm form_of(Type type, const ColInfo *info, uint32_t *compared, uint3
     }
 }
 
+/* Puts all columns into one word if their facts allow it. */
+static void try_pack(const ColInfo *infos, KeySpec *spec)
+{
+    uint32_t bits = 0;
+    if (!spec->with_nulls || infos == NULL || spec->ncols == 0) return;
+    for (uint32_t i = 0; i < spec->ncols; i++) {
+        KeyCol *col = &spec->cols[i];
+        bool code = col->form == KEY_CODE, boolean = col->form == KEY_INT && col->phys == PHYS_BOOL;
+        if (!code && !boolean && !(col->form == KEY_INT && infos[i].has_bounds)) return;
+        col->min = code || boolean ? 0 : infos[i].min;
+        col->range = code ? col->view.count : boolean ? 1 : (uint64_t)infos[i].max - (uint64_t)infos[i].min;
+        if (col->range == UINT64_MAX) return;
+        col->shift = bits;
+        bits += bit_width64(col->range + 1);
+        if (bits > 64) return;
+    }
+    spec->packed = true;
+    spec->compared = spec->words = 1;
+}
+
 tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_t n, bool with_nulls, KeySpec *out,
                        Error *err)
 {
@@ -62,6 +82,7 @@ tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_
     for (uint32_t i = 0; i < n; i++)
         out->cols[i].extra += out->compared + (out->cols[i].form == KEY_TEXT ? 0 : out->ntext);
     out->words = out->compared + out->ntext + ncarried;
+    try_pack(infos, out);
     return TCUDB_OK;
 }
 
@@ -205,10 +226,67 @@ static void note_nulls(const Encoder *e, uint32_t col, const Vector *v)
     }
 }
 
+/* ---- packed ------------------------------------------------------------------------------------------ */
+
+#define PACK(T)                                                                                                        \
+    do {                                                                                                               \
+        const T *data = v->data;                                                                                       \
+        for (uint32_t i = 0; i < e->n; i++) {                                                                          \
+            uint32_t row = sel_row(e->sel, i) & step;                                                                  \
+            uint64_t number = (uint64_t)(int64_t)data[row] - min;                                                      \
+            if (v->valid != NULL && !bit_get(v->valid, row)) number = range + 1;                                       \
+            wrong |= number > range + 1;                                                                               \
+            e->out[i] |= number << shift;                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+static tcudb_status pack_col(const Encoder *e, Arena *arena, const KeyCol *col, const Vector *given, uint32_t rows,
+                             Error *err)
+{
+    Vector flat = *given;
+    const Vector *v = &flat;
+    uint32_t step = given->form == VEC_CONST ? 0 : UINT32_MAX, shift = col->shift;
+    uint64_t min = (uint64_t)col->min, range = col->range;
+    bool wrong = false;
+    if (col->form == KEY_CODE) {
+        const uint32_t *codes;
+        TRY(vec_codes(arena, given, col->table, col->column, &col->view, e->sel, e->n, rows, &codes, err));
+        flat.data = (void *)(uintptr_t)codes;
+        if (given->form == VEC_CONST && given->valid == NULL) step = UINT32_MAX; /* a code for every row */
+    }
+    switch (col->form == KEY_CODE ? PHYS_STR : (Phys)v->phys) {
+    case PHYS_STR: PACK(uint32_t); break;
+    case PHYS_BOOL: PACK(uint8_t); break;
+    case PHYS_I16: PACK(int16_t); break;
+    case PHYS_I32: PACK(int32_t); break;
+    default: PACK(int64_t); break;
+    }
+    if (wrong) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a group key lies outside its column's bounds");
+    return TCUDB_OK;
+}
+
+static tcudb_status pack(const Encoder *e, Arena *arena, const Vector *cols, uint32_t rows, Error *err)
+{
+    memset(e->out, 0, e->n * sizeof *e->out);
+    for (uint32_t c = 0; c < e->spec->ncols; c++) TRY(pack_col(e, arena, &e->spec->cols[c], &cols[c], rows, err));
+    for (uint32_t i = 0; i < e->n; i++)
+        e->hash[i] = keys_mix(UINT64_C(0x243f6a8885a308d3), e->out[i]) * UINT64_C(0xd6e8feb86659fd93);
+    return TCUDB_OK;
+}
+
+/* The column's number in a packed key; range + 1: NULL. */
+static uint64_t packed_number(const KeyCol *col, uint64_t word)
+{
+    uint32_t bits = bit_width64(col->range + 1);
+    word >>= col->shift;
+    return bits == 64 ? word : word & ((UINT64_C(1) << bits) - 1);
+}
+
 tcudb_status keys_encode(const KeySpec *spec, Arena *arena, const Vector *cols, const uint16_t *sel, uint32_t n,
                          uint32_t rows, uint64_t *out, uint64_t *hash, Error *err)
 {
     Encoder e = {spec, sel, n, out, hash};
+    if (spec->packed) return pack(&e, arena, cols, rows, err);
     memset(out, 0, (size_t)n * spec->words * sizeof *out);
     for (uint32_t i = 0; i < n; i++) hash[i] = UINT64_C(0x243f6a8885a308d3);
     for (uint32_t c = 0; c < spec->ncols; c++) {
@@ -223,6 +301,16 @@ tcudb_status keys_encode(const KeySpec *spec, Arena *arena, const Vector *cols, 
 }
 
 /* ---- decoding ------------------------------------------------------------------------------------------ */
+
+static void decode_int(const KeyCol *col, uint64_t word, void *data, uint32_t i)
+{
+    switch (col->phys) {
+    case PHYS_BOOL: ((uint8_t *)data)[i] = (uint8_t)word; break;
+    case PHYS_I16: ((int16_t *)data)[i] = (int16_t)word; break;
+    case PHYS_I32: ((int32_t *)data)[i] = (int32_t)word; break;
+    default: ((uint64_t *)data)[i] = word; break;
+    }
+}
 
 static void decode_value(const KeyCol *col, const uint64_t *key, void *data, uint32_t i)
 {
@@ -253,14 +341,13 @@ static void decode_value(const KeyCol *col, const uint64_t *key, void *data, uin
     }
     case KEY_INTERVAL: memcpy((Interval *)data + i, &key[col->extra], sizeof(Interval)); break;
     case KEY_TEXT: ((Str *)data)[i] = (Str){(const char *)(uintptr_t)key[col->extra], (uint32_t)word}; break;
-    default:
-        switch (col->phys) {
-        case PHYS_BOOL: ((uint8_t *)data)[i] = (uint8_t)word; break;
-        case PHYS_I16: ((int16_t *)data)[i] = (int16_t)word; break;
-        case PHYS_I32: ((int32_t *)data)[i] = (int32_t)word; break;
-        default: ((uint64_t *)data)[i] = word; break;
-        }
+    default: decode_int(col, word, data, i);
     }
+}
+
+static bool null_bit(const uint64_t *key, uint32_t col)
+{
+    return (key[col / 64] >> (col % 64) & 1) != 0;
 }
 
 tcudb_status keys_decode(const KeySpec *spec, uint32_t col_no, const char *keys, size_t stride, uint32_t n,
@@ -278,12 +365,18 @@ tcudb_status keys_decode(const KeySpec *spec, uint32_t col_no, const char *keys,
     }
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t *key = (const uint64_t *)(const void *)(keys + i * stride);
-        if (spec->with_nulls && (key[col_no / 64] >> (col_no % 64)) & 1) {
+        uint64_t number = spec->packed ? packed_number(col, key[0]) : 0;
+        bool null = spec->packed ? number > col->range : spec->with_nulls && null_bit(key, col_no);
+        if (null) {
             TRY(vec_need_valid(arena, out, n, err));
             bit_clear(out->valid, i);
-            continue;
+        } else if (!spec->packed) {
+            decode_value(col, key, out->data, i);
+        } else if (col->form == KEY_CODE) {
+            ((uint32_t *)out->data)[i] = (uint32_t)number;
+        } else {
+            decode_int(col, number + (uint64_t)col->min, out->data, i);
         }
-        decode_value(col, key, out->data, i);
     }
     return TCUDB_OK;
 }

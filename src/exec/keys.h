@@ -6,6 +6,9 @@
  *
  *     [null mask] [col 0] [col 1 ...] | [text pointers] | [carried]
  *
+ * Columns of known bounds and dictionaries that fit 64 bits together are packed into one word instead; NULL is the
+ * number after a column's largest.
+ *
  * Values that SQL calls equal have equal words: -0 is 0, all NaN are one, 1.50 is 1.5, one day is 24
  * hours. Text from a known dictionary is its code.
  */
@@ -22,6 +25,9 @@ typedef struct KeyCol {
     uint8_t phys;
     uint32_t word;      /* first compared word */
     uint32_t extra;     /* first pointer or carried word */
+    uint32_t shift;     /* packed: place in the word */
+    int64_t min;        /* packed: what 0 stands for */
+    uint64_t range;     /* packed: largest number; one more is NULL */
     const Table *table; /* KEY_CODE */
     uint32_t column;
     DictView view;
@@ -31,13 +37,14 @@ typedef struct KeySpec {
     uint32_t ncols;
     KeyCol *cols;
     bool with_nulls; /* the first words are the null mask: NULLs are equal (grouping) */
+    bool packed;     /* one word holds all columns and their NULLs */
     uint32_t compared;
     uint32_t ntext;      /* pointer words follow the compared ones */
     uint32_t *text_word; /* compared word (length, hash) of each */
     uint32_t words;      /* in all */
 } KeySpec;
 
-/* infos[i]: facts about column i (dictionaries). */
+/* infos[i]: facts about column i (dictionaries, bounds). With nulls, keys are packed if the facts allow it. */
 tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_t n, bool with_nulls, KeySpec *out,
                        Error *err) MUST_CHECK;
 /* Encodes the rows sel[0..n-1]: out has n * spec->words words, hash n. Without a null mask the rows must
@@ -86,6 +93,10 @@ tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err) MUST_CHECK
 /* Row number of each key, inserted if new. */
 tcudb_status keytable_find(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *out,
                            Error *err) MUST_CHECK;
+/* A row for each key, whether or not there is one already: the table must not be asked for keys afterwards.
+ * *first: the number of the first; the others follow. */
+tcudb_status keytable_append(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *first,
+                             Error *err) MUST_CHECK;
 /* The same for one key. *found: it was there before. */
 tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found,
                           Error *err) MUST_CHECK;

@@ -59,7 +59,8 @@ static tcudb_status grow_slots(KeyTable *t, Error *err)
     return TCUDB_OK;
 }
 
-tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err)
+/* Room for so many more rows; the slots stay as they are. */
+static tcudb_status keytable_grow(KeyTable *t, uint32_t more, Error *err)
 {
     uint64_t wanted = (uint64_t)t->n + more;
     if (wanted >= ROWS_NONE) return exec_too_many_rows(err);
@@ -72,7 +73,13 @@ tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err)
         t->rows = rows;
         t->cap = (uint32_t)cap;
     }
-    while (wanted * 2 > t->nslots) TRY(grow_slots(t, err));
+    return TCUDB_OK;
+}
+
+tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err)
+{
+    TRY(keytable_grow(t, more, err));
+    while (((uint64_t)t->n + more) * 2 > t->nslots) TRY(grow_slots(t, err));
     return TCUDB_OK;
 }
 
@@ -102,15 +109,22 @@ static inline uint64_t find_slot(const KeyTable *t, const uint64_t *key, uint64_
     }
 }
 
-static tcudb_status insert(KeyTable *t, uint64_t at, const uint64_t *key, uint64_t hash, Error *err)
+/* A row at the end. */
+static inline tcudb_status put_row(KeyTable *t, const uint64_t *key, uint64_t hash, Error *err)
 {
     assert(t->n < t->cap);
     char *row = keytable_row(t, t->n);
     memcpy(row, &hash, sizeof hash);
     memcpy(row + 8, key, t->spec->words * sizeof *key);
     memset(row + t->state_at, 0, t->stride - t->state_at);
-    TRY(keep_text(t, (uint64_t *)(void *)(row + 8), err));
+    if (t->spec->ntext > 0) TRY(keep_text(t, (uint64_t *)(void *)(row + 8), err));
     t->n++;
+    return TCUDB_OK;
+}
+
+static tcudb_status insert(KeyTable *t, uint64_t at, const uint64_t *key, uint64_t hash, Error *err)
+{
+    TRY(put_row(t, key, hash, err));
     t->slots[at] = (hash >> 32) << 32 | t->n;
     return TCUDB_OK;
 }
@@ -141,6 +155,16 @@ bool keytable_get(const KeyTable *t, const uint64_t *key, uint64_t hash, uint32_
     if (t->slots[at] == 0) return false;
     *out = (uint32_t)t->slots[at] - 1;
     return true;
+}
+
+tcudb_status keytable_append(KeyTable *t, const uint64_t *keys, const uint64_t *hash, uint32_t n, uint32_t *first,
+                             Error *err)
+{
+    uint32_t words = t->spec->words;
+    TRY(keytable_grow(t, n, err));
+    *first = t->n;
+    for (uint32_t i = 0; i < n; i++) TRY(put_row(t, keys + (size_t)i * words, hash[i], err));
+    return TCUDB_OK;
 }
 
 tcudb_status keytable_add(KeyTable *t, const uint64_t *key, uint64_t hash, uint32_t *out, bool *found, Error *err)
