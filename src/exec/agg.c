@@ -370,6 +370,35 @@ static bool better(const AggSpec *spec, const char *state, const Value *x)
     return spec->kind == AGG_MIN ? order < 0 : order > 0;
 }
 
+/* Of two texts the smaller one, mostly by their first eight bytes. */
+static inline bool text_before(Str a, Str b)
+{
+    if (a.len >= 8 && b.len >= 8) {
+        uint64_t x, y;
+        memcpy(&x, a.ptr, 8);
+        memcpy(&y, b.ptr, 8);
+        if (x != y) return __builtin_bswap64(x) < __builtin_bswap64(y);
+    }
+    return str_compare(a, b) < 0;
+}
+
+static tcudb_status extreme_text(const Update *u, Error *err)
+{
+    bool dict = u->v->form == VEC_DICT, persistent = dict && u->v->dict_id != 0, least = u->spec->kind == AGG_MIN;
+    const Str *texts = dict ? u->v->values : u->v->data;
+    for (uint32_t i = 0; i < u->n; i++) {
+        uint32_t row = sel_row(u->sel, i);
+        if (u->v->valid != NULL && !bit_get(u->v->valid, row)) continue;
+        char *state = u->base + (u->group == NULL ? 0 : u->group[i] * u->stride);
+        Str x = texts[dict ? ((const uint32_t *)u->v->data)[row] : row], old;
+        memcpy(&old, state + sizeof(uint64_t), sizeof old);
+        if (has_value(state) && (old.ptr == x.ptr || !(least ? text_before(x, old) : text_before(old, x)))) continue;
+        Value value = {.type = u->spec->arg, .str = x};
+        TRY(keep_value(u->spec, u->w, state, &value, persistent, err));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status extreme_any_type(const Update *u, Error *err)
 {
     bool persistent = u->v->form == VEC_DICT && u->v->dict_id != 0;
@@ -393,6 +422,9 @@ static tcudb_status extreme(const Update *u, Error *err)
     case PHYS_I16: EXTREME(int16_t); return TCUDB_OK;
     case PHYS_I32: EXTREME(int32_t); return TCUDB_OK;
     case PHYS_I64: EXTREME(int64_t); return TCUDB_OK;
+    case PHYS_STR:
+        if (u->v->form != VEC_CONST) return extreme_text(u, err);
+        return extreme_any_type(u, err);
     default: return extreme_any_type(u, err);
     }
 }

@@ -1,9 +1,9 @@
 /*
  * rule_distinct.c: whole rows without repeats are groups without aggregates.
  *
- * Pattern: DISTINCT over all columns; UNION; aggregates all of which take DISTINCT values of one expression.
- * Rewrite: DISTINCT x        ->  Aggregate by x
- *          A UNION B         ->  Aggregate by all columns over A UNION ALL B
+ * Pattern: DISTINCT over all columns; UNION, EXCEPT, INTERSECT; aggregates all of which take DISTINCT values of one
+ * expression. Rewrite: DISTINCT x        ->  Aggregate by x A UNION B         ->  Aggregate by all columns over A UNION
+ * ALL B A EXCEPT B        ->  anti join of Aggregate by all columns over A with B, without NULLs; INTERSECT: semi
  *          count(DISTINCT x) ->  count(x) over Aggregate by the groups and x
  * Why: grouping knows arrays over small domains and groups in parallel; DISTINCT arguments took a second table beside
  * the groups', and one thread at the end. Right because: grouping treats NULLs as equal, as DISTINCT does; an inner
@@ -52,6 +52,36 @@ static tcudb_status group_union(Opt *opt, Plan **slot, Error *err)
     for (uint32_t i = 0; i < n; i++) set_op->cols[i] = opt_new_col(opt, outputs[i].type, outputs[i].name);
     set_op->set_op.all = true;
     return group_columns(opt, set_op, outputs, n, slot, err);
+}
+
+/* NULLs are equal to set operations and to no join: where neither side has any, a join does. */
+static bool joins_alike(Opt *opt, const Plan *set_op)
+{
+    for (uint32_t i = 0; i < set_op->ncols; i++)
+        for (uint32_t k = 0; k < 2; k++)
+            if (!col_not_null(opt, set_op->inputs[k], set_op->inputs[k]->cols[i].id)) return false;
+    return set_op->ncols > 0 && !set_op->set_op.all;
+}
+
+/* The left side's rows, each once, with or without an equal one on the right. */
+static tcudb_status join_sides(Opt *opt, Plan **slot, Error *err)
+{
+    Plan *set_op = *slot, *right = set_op->inputs[1], *left, *join;
+    uint32_t n = set_op->ncols;
+    if (!joins_alike(opt, set_op)) return TCUDB_OK;
+    Expr **conds = ARENA_ARRAY(opt->arena, Expr *, n + 1, err);
+    TRY_PTR(conds);
+    TRY(group_columns(opt, set_op->inputs[0], set_op->cols, n, &left, err));
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *sides[2];
+        TRY_PTR(sides[0] = expr_of_col(opt, &left->cols[i], err));
+        TRY_PTR(sides[1] = expr_of_col(opt, &right->cols[i], err));
+        TRY(expr_call(opt->arena, FUNC_OPERATOR, "=", sides, 2, 0, &conds[i], err));
+    }
+    JoinKind kind = set_op->set_op.kind == SET_INTERSECT ? JOIN_SEMI : JOIN_ANTI;
+    TRY(plan_new_join(opt, kind, left, right, conds, n, &join, err));
+    *slot = join;
+    return TCUDB_OK;
 }
 
 static bool order_matters(const AggCall *call)
@@ -104,6 +134,7 @@ static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
     if (plan->kind == PLAN_DISTINCT && plan->distinct.non == 0) return group_distinct(opt, slot, err);
     if (plan->kind == PLAN_SET_OP && plan->set_op.kind == SET_UNION && !plan->set_op.all)
         return group_union(opt, slot, err);
+    if (plan->kind == PLAN_SET_OP && plan->set_op.kind != SET_UNION) return join_sides(opt, slot, err);
     return plan->kind == PLAN_AGGREGATE && one_distinct_argument(plan) ? group_argument(opt, plan, err) : TCUDB_OK;
 }
 

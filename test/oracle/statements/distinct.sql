@@ -1,0 +1,38 @@
+-- DISTINCT, set operations and DISTINCT arguments, with and without NULLs, over enough rows to group in parallel.
+CREATE TABLE p (id int NOT NULL, k int NOT NULL, n int, t text NOT NULL, c char(4) NOT NULL, f float8 NOT NULL, d date NOT NULL);
+INSERT INTO p SELECT i, (i * 7919) % 500, CASE WHEN i % 4 = 0 THEN NULL ELSE i % 90 END, 't' || i % 300, (i % 20)::text, CASE i % 5 WHEN 0 THEN 'NaN' WHEN 1 THEN 0.0 WHEN 2 THEN -0.0 ELSE i % 50 END, date '2020-01-01' + i % 800 FROM generate_series(1, 40000) g(i);
+CREATE TABLE q (k int NOT NULL, n int, t text NOT NULL, c char(6) NOT NULL, f float8 NOT NULL, d date NOT NULL);
+INSERT INTO q SELECT i * 3, CASE WHEN i % 3 = 0 THEN NULL ELSE i END, 't' || i * 2, i::text, i, date '2021-01-01' + i FROM generate_series(1, 400) g(i);
+SELECT count(*) FROM (SELECT k FROM p EXCEPT SELECT k FROM q) x;
+SELECT count(*), sum(k) FROM (SELECT k FROM p INTERSECT SELECT k FROM q) x;
+SELECT count(*), count(n), sum(n) FROM (SELECT n FROM p EXCEPT SELECT n FROM q) x;
+SELECT count(*), count(n), sum(n) FROM (SELECT n FROM p INTERSECT SELECT n FROM q) x;
+SELECT count(*), count(n), sum(n) FROM (SELECT n FROM p UNION SELECT n FROM q) x;
+SELECT count(*) FROM (SELECT t, k FROM p EXCEPT SELECT t, k FROM q) x;
+SELECT count(*) FROM (SELECT t, d FROM p INTERSECT SELECT t, d FROM q) x;
+SELECT c::text FROM p INTERSECT SELECT c::text FROM q ORDER BY 1;
+SELECT f FROM p INTERSECT SELECT f FROM q ORDER BY 1;
+SELECT f::text FROM (SELECT f FROM p EXCEPT SELECT f FROM q) x ORDER BY f DESC LIMIT 3;
+SELECT count(*) FROM (SELECT k FROM p INTERSECT ALL SELECT k FROM q) x;
+SELECT count(*) FROM (SELECT k FROM p EXCEPT ALL SELECT k FROM q) x;
+SELECT count(*) FROM (SELECT k, n, t FROM p UNION SELECT k, n, t FROM q UNION SELECT 1, NULL, 'x') x;
+SELECT count(*) FROM (SELECT DISTINCT k, n, c FROM p) x;
+SELECT DISTINCT n % 7 AS m FROM p ORDER BY m NULLS FIRST;
+SELECT count(DISTINCT k), count(DISTINCT n), count(DISTINCT t), count(DISTINCT c), count(DISTINCT f), count(DISTINCT d) FROM p;
+SELECT count(DISTINCT n), sum(DISTINCT n), avg(DISTINCT n) FROM p;
+SELECT c, count(DISTINCT n) FROM p GROUP BY c ORDER BY c;
+SELECT n % 5 AS m, count(DISTINCT t), count(DISTINCT t) FROM p GROUP BY 1 ORDER BY 1;
+SELECT c, count(DISTINCT n + 1), sum(DISTINCT n + 1) FROM p GROUP BY c HAVING count(DISTINCT n + 1) > 10 ORDER BY c;
+SELECT count(DISTINCT n) FROM p WHERE id < 0;
+SELECT c, count(DISTINCT n) FROM p WHERE n IS NULL GROUP BY c ORDER BY c;
+SELECT c, min(t), max(t), min(t || 'zzzzzzzz'), max('prefix-' || t) FROM p GROUP BY c ORDER BY c;
+SELECT min(t), max(t), min(c), max(c), min(NULLIF(t, 't0')) FROM p;
+-- two keys in many groups, packed and not, with NULLs
+SELECT count(*), sum(s), sum(x) FROM (SELECT id / 3 AS a, n AS b, sum(k) s, count(*) x FROM p GROUP BY 1, 2) y;
+SELECT count(*), sum(s), count(b) FROM (SELECT id AS a, n AS b, sum(k) s FROM p GROUP BY 1, 2) y;
+SELECT count(*), sum(s) FROM (SELECT id, t, sum(k) s FROM p GROUP BY 1, 2) y;
+SELECT count(*), sum(s) FROM (SELECT id * 100000000000 AS a, n, k, sum(k) s FROM p GROUP BY 1, 2, 3) y;
+SELECT n, c, k % 2 = 0 AS even, count(*), max(d) FROM p WHERE id % 400 = 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
+SELECT extract(year FROM d) AS y, extract(month FROM d) AS m, extract(dow FROM d) AS w, count(*) FROM p GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT 30;
+SELECT extract(quarter FROM d) AS a, extract(week FROM d) AS b, extract(doy FROM d) % 10 AS e, extract(isodow FROM d) AS w, count(*) FROM p GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT 30;
+SELECT k % 10 - 5 AS a, (k - 250) % 7 AS b, count(*) FROM p GROUP BY 1, 2 ORDER BY 1, 2;
