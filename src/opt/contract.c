@@ -11,6 +11,9 @@
  * NULL: the argument is NULL where any leaf is. A side's condition says that its leaves are not NULL and that
  * FILTER holds; values are 0 elsewhere, and if any condition is not trivial the product of the conditions
  * counts the rows that contribute: where it is 0, SUM is NULL.
+ *
+ * Floating point (float8) is added exactly and rounded once (exec/tcu/floats.c), so the order does not matter either;
+ * but products and sums of it are not distributed, since PostgreSQL rounds each.
  */
 #include "opt/contract.h"
 
@@ -34,6 +37,11 @@ static bool is_integer_type(Type type)
     bool exact = type.id == TYPE_INT2 || type.id == TYPE_INT4 || type.id == TYPE_INT8 ||
                  (type.id == TYPE_NUMERIC && type.precision > 0);
     return exact && type_phys(type) <= PHYS_I64;
+}
+
+static bool is_float(Type type)
+{
+    return type.id == TYPE_FLOAT8;
 }
 
 static bool is_operator(const Expr *e, const char *name, uint32_t nargs)
@@ -174,6 +182,7 @@ static tcudb_status require_poly(Sides *s, Conditions *conds, const Poly *poly, 
 static tcudb_status integer_const(Sides *s, int64_t value, Type type, Expr **out, Error *err)
 {
     Value v = {.type = type, .i64 = value};
+    if (is_float(type)) v.f64 = (double)value;
     if (type.id == TYPE_INT2) v.i16 = (int16_t)value;
     if (type.id == TYPE_INT4) v.i32 = (int32_t)value;
     *out = expr_const(s->opt->arena, &v, 0, err);
@@ -275,6 +284,28 @@ static void pivot_parts(const Sides *s, const Expr *e, Expr **when, Expr **x, bo
     *x = e->args[1];
 }
 
+static bool float_leaf(Sides *s, Expr *e, int side, Mono *mono)
+{
+    if (!is_float(e->type)) return fail(s, "a product of floating point and other numbers");
+    if (!expr_total(s->inputs[side], e)) return fail(s, "a factor may fail on rows that match nothing");
+    mono->leaves[side][mono->nleaves[side]++] = e;
+    return true;
+}
+
+/* Floating point is never taken apart: every row's value is rounded as the query says. One side, or a product of one
+ * value of each. */
+static bool expand_float(Sides *s, Expr *e, Poly *out)
+{
+    int side = sides_of(s, e);
+    *out = (Poly){.n = 1, .monos = {{.factor = 1}}};
+    if (side >= 0) return float_leaf(s, e, side == 2 ? 0 : side, &out->monos[0]);
+    int left = is_operator(e, "*", 2) ? sides_of(s, e->args[0]) : -1;
+    if (left != 0 && left != 1) return fail(s, "a floating point argument over both sides is no product of two values");
+    if (sides_of(s, e->args[1]) != 1 - left)
+        return fail(s, "a floating point argument over both sides is no product of two values");
+    return float_leaf(s, e->args[0], left, &out->monos[0]) && float_leaf(s, e->args[1], 1 - left, &out->monos[0]);
+}
+
 /* SUM's argument as terms. `values` gets what must hold for a row to add something, `rows` for it not to be NULL. */
 static tcudb_status expand_argument(Sides *s, Expr *argument, Poly *poly, Conditions *values, Conditions *rows,
                                     bool *ok, Error *err)
@@ -282,7 +313,14 @@ static tcudb_status expand_argument(Sides *s, Expr *argument, Poly *poly, Condit
     Expr *when = NULL, *x;
     bool zero = false;
     pivot_parts(s, argument, &when, &x, &zero);
-    *ok = poly_expand(s, x == NULL ? argument : x, poly);
+    if (x == NULL) x = argument;
+    zero &= when != NULL;
+    if (is_float(x->type) && zero) {
+        s->why = "a floating point CASE with ELSE 0 over both sides";
+        *ok = false;
+        return TCUDB_OK;
+    }
+    *ok = is_float(x->type) ? expand_float(s, x, poly) : poly_expand(s, x, poly);
     if (!*ok) return TCUDB_OK;
     uint32_t before = rows->side[0].n + rows->side[1].n;
     TRY(require_poly(s, rows, poly, err));
@@ -290,10 +328,10 @@ static tcudb_status expand_argument(Sides *s, Expr *argument, Poly *poly, Condit
         s->why = "a CASE with ELSE 0 over both sides has a factor that may be NULL";
         *ok = false;
     }
-    if (*ok && x != NULL && !zero) TRY(add_condition(s, rows, when, ok, err));
+    if (*ok && when != NULL && !zero) TRY(add_condition(s, rows, when, ok, err));
     for (int side = 0; side < 2 && *ok; side++)
         TRY(list_add_all(s->opt, &values->side[side], rows->side[side].items, rows->side[side].n, err));
-    if (*ok && x != NULL && zero) TRY(add_condition(s, values, when, ok, err));
+    if (*ok && when != NULL && zero) TRY(add_condition(s, values, when, ok, err));
     return TCUDB_OK;
 }
 
@@ -310,15 +348,19 @@ static tcudb_status count_argument(Sides *s, Expr *argument, Conditions *rows, b
     return *ok ? require_not_null(s, rows, side, argument, err) : TCUDB_OK;
 }
 
+static bool is_sum_type(Type type)
+{
+    return type.id == TYPE_INT8 || (type.id == TYPE_NUMERIC && type.precision > 0) || is_float(type);
+}
+
 tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, ContractOut *out, bool *ok, Error *err)
 {
     Conditions conds = {0}, values = {0};
     Poly poly = {.n = 1, .monos = {{.factor = 1}}};
     bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
-    *ok = !call->distinct && (count || call->kind == AGG_SUM) && type_phys(call->col.type) <= PHYS_I128 &&
-          is_integer_type(count || call->col.type.id == TYPE_INT8 ? TYPE(TYPE_INT8) : TYPE_DECIMAL(18, 0));
-    if (*ok && call->col.type.id == TYPE_NUMERIC) *ok = call->col.type.precision > 0;
-    if (!*ok) s->why = "an aggregate is not COUNT, SUM, AVG or a deviation of exact numbers";
+    *ok = !call->distinct && (count || (call->kind == AGG_SUM && is_sum_type(call->col.type)));
+    s->why = "an aggregate is not COUNT, SUM, AVG or a deviation of numbers";
+    if (call->kind == AGG_SUM && call->col.type.id == TYPE_FLOAT4) s->why = "a sum of real is rounded after every row";
     if (*ok && call->filter != NULL) TRY(add_condition(s, &conds, call->filter, ok, err));
     if (!*ok) return TCUDB_OK;
     if (call->kind == AGG_SUM) TRY(expand_argument(s, call->args[0], &poly, &values, &conds, ok, err));

@@ -56,6 +56,18 @@ static tcudb_status where_count(Opt *opt, Expr *count, int64_t least, Expr *valu
     return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
+/* Of float8, real too: in float8, as PostgreSQL does it. */
+static tcudb_status split_float_avg(Opt *opt, const AggCall *avg, ContractCalls *calls, Expr **final, Error *err)
+{
+    Expr *x = avg->args[0], *count, *args[2];
+    TRY(expr_cast(opt->arena, x, TYPE(TYPE_FLOAT8), CAST_IMPLICIT, 0, &x, err));
+    TRY(add_call(opt, calls, avg, AGG_SUM, x, TYPE(TYPE_FLOAT8), &args[0], err));
+    TRY(add_call(opt, calls, avg, AGG_COUNT, x, TYPE(TYPE_INT8), &count, err));
+    TRY(expr_cast(opt->arena, count, TYPE(TYPE_FLOAT8), CAST_IMPLICIT, 0, &args[1], err));
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, "/", args, 2, 0, final, err));
+    return where_count(opt, count, 0, *final, final, err);
+}
+
 static tcudb_status split_avg(Opt *opt, const AggCall *avg, ContractCalls *calls, Expr **final, Error *err)
 {
     Expr *x = avg->args[0], *count, *args[2];
@@ -105,6 +117,11 @@ static tcudb_status split_call(Opt *opt, const Plan *agg, const AggCall *call, C
         calls->divides = true;
         if (deviation) return split_deviation(opt, call, calls, final, err);
         return split_avg(opt, call, calls, final, err);
+    }
+    bool floats = call->nargs == 1 && (call->args[0]->type.id == TYPE_FLOAT8 || call->args[0]->type.id == TYPE_FLOAT4);
+    if (call->kind == AGG_AVG && floats && !call->distinct) {
+        calls->divides = true;
+        return split_float_avg(opt, call, calls, final, err);
     }
     AggCall *item = &calls->items[calls->n++];
     *item = *call;

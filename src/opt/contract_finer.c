@@ -98,6 +98,11 @@ static tcudb_status add_other(Finer *f, const AggCall *call, bool *ok, Error *er
     return over_groups(f, other->args[0], &other->args[0], err);
 }
 
+static bool is_float(Type type)
+{
+    return type.id == TYPE_FLOAT4 || type.id == TYPE_FLOAT8;
+}
+
 /* Takes the aggregates apart into those of the contraction and the others. */
 static tcudb_status take_calls(Finer *f, bool *ok, Error *err)
 {
@@ -112,6 +117,9 @@ static tcudb_status take_calls(Finer *f, bool *ok, Error *err)
         else
             sums->agg.aggs[sums->agg.naggs++] = *call;
     }
+    for (uint32_t i = 0; i < sums->agg.naggs; i++) /* floating point is rounded once only */
+        for (uint32_t a = 0; a < sums->agg.aggs[i].nargs; a++)
+            *ok &= sums->agg.aggs[i].kind == AGG_COUNT || !is_float(sums->agg.aggs[i].args[a]->type);
     sums->ncols = sums->agg.naggs;
     TRY_PTR(sums->cols = ARENA_ARRAY(f->opt->arena, PlanCol, sums->ncols + 1, err));
     for (uint32_t i = 0; i < sums->ncols; i++) sums->cols[i] = sums->agg.aggs[i].col;

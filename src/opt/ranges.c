@@ -182,6 +182,8 @@ static bool total_node(void *ctx, const Expr *e)
     if (e->kind != EXPR_FUNC) return true;
     if ((e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not")) return true;
     if (e->func->kind == FUNC_OPERATOR && strncmp(e->func->name, "is ", 3) == 0) return true;
+    bool to_float = e->func->kind == FUNC_CAST && e->type.id == TYPE_FLOAT8;
+    if (to_float && (type_range(e->args[0]->type, &whole) || e->args[0]->type.id == TYPE_FLOAT4)) return true;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (!is_plain_date(t->plan, e->args[i])) return false;
     return is_plain_date(t->plan, e) && type_range(e->type, &whole) && call_range(t->plan, e, &range) &&

@@ -29,6 +29,12 @@ static bool has_volatile(const JoinGraph *g)
     return false;
 }
 
+static tcudb_status note_float_proof(Plan *node)
+{
+    node->note = "Exact: floating point in fixed-point limbs of integers, each sum rounded once";
+    return TCUDB_OK;
+}
+
 /* Why the sums are exact, from the columns' bounds; the operator proves it again from the data itself. */
 static tcudb_status note_proof(Opt *opt, Plan *node, Error *err)
 {
@@ -37,6 +43,7 @@ static tcudb_status note_proof(Opt *opt, Plan *node, Error *err)
         double largest = 1;
         for (uint32_t v = 0; v < node->contract.nvalues[side]; v++) {
             Range range;
+            if (node->contract.values[side][v]->type.id == TYPE_FLOAT8) return note_float_proof(node);
             if (!expr_range(node->inputs[side], node->contract.values[side][v], &range)) return TCUDB_OK;
             largest = fmax(largest, fmax(fabs((double)range.min), fabs((double)range.max)));
         }

@@ -87,7 +87,9 @@ typedef struct ContractTerm {
     uint32_t left, right; /* indices into contract.values[0] and [1] */
 } ContractTerm;
 
-/* The sum of the terms over all matching rows; int8, or decimal with a precision: then scaled as its type says. */
+/* The sum of the terms over all matching rows; int8; decimal with a precision: then scaled as its type says; float8:
+ * one term with factor 1, whose values are float8, or integers that are 0 where a row does not count and 1 where it
+ * does. */
 typedef struct ContractOut {
     PlanCol col;
     ContractTerm *terms;
@@ -261,7 +263,7 @@ struct Plan {
             Expr **keys[2]; /* pairwise equal, of one type; rows with a NULL key match nothing */
             uint32_t nkeys;
             ContractRange range;
-            Expr **values[2]; /* integers and decimals up to 18 digits, proven not NULL */
+            Expr **values[2]; /* integers, decimals up to 18 digits, float8; proven not NULL */
             uint32_t nvalues[2];
             ContractOut *outs;
             uint32_t nouts;

@@ -244,8 +244,8 @@ static tcudb_status check_contract_side(Verifier *v, uint32_t side)
     for (uint32_t i = 0; i < plan->contract.nvalues[side]; i++) {
         const Expr *e = plan->contract.values[side][i];
         TRY(check_expr(v, e));
-        if (!is_scaled_integer(e->type) || type_phys(e->type) == PHYS_I128)
-            return fault(v, "value %u is not an integer", i);
+        bool integer = is_scaled_integer(e->type) && type_phys(e->type) != PHYS_I128;
+        if (!integer && e->type.id != TYPE_FLOAT8) return fault(v, "value %u is not a number that can be added", i);
     }
     for (uint32_t i = 0; i < plan->contract.range.n; i++) {
         const Expr *cond = plan->contract.range.conds[i];
@@ -283,7 +283,8 @@ static tcudb_status check_contract(Verifier *v)
         const ContractOut *out = &plan->contract.outs[i];
         for (uint32_t t = 0; t < out->nterms; t++) TRY(check_term(v, &out->terms[t]));
         if (out->nullable) TRY(check_term(v, &out->nonnull));
-        if (!is_scaled_integer(out->col.type)) return fault(v, "output %u is not an integer", i);
+        if (!is_scaled_integer(out->col.type) && (out->col.type.id != TYPE_FLOAT8 || out->nterms != 1))
+            return fault(v, "output %u is not a sum", i);
     }
     return TCUDB_OK;
 }

@@ -41,7 +41,10 @@ static tcudb_status prepare(Exec *x, const Plan *plan, uint32_t s, Input *in, Er
     TRY_PTR(in->cols = ARENA_ARRAY(&x->arena, PlanCol, n + 1, err));
     for (uint32_t i = 0; i < in->ngroups; i++) in->list[i] = plan->contract.groups[first + i].expr;
     for (uint32_t i = 0; i < in->nkeys; i++) in->list[in->ngroups + i] = plan->contract.keys[s][i];
-    for (uint32_t i = 0; i < in->nvalues; i++) in->list[in->ngroups + in->nkeys + i] = plan->contract.values[s][i];
+    for (uint32_t i = 0; i < in->nvalues; i++) {
+        in->list[in->ngroups + in->nkeys + i] = plan->contract.values[s][i];
+        in->floats[i].used = plan->contract.values[s][i]->type.id == TYPE_FLOAT8;
+    }
     for (uint32_t i = 0; i < in->ncompared; i++)
         in->list[n - in->ncompared + i] = plan->contract.range.conds[i]->args[s != plan->contract.range.side];
     TRY(layout_of(x, plan->inputs[s], &layout, err));
@@ -127,7 +130,8 @@ static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Err
     }
     for (uint32_t v = 0; v < in->nvalues; v++) {
         assert(values[v].valid == NULL || n == 0 || !vec_is_null(&values[v], rows[0]));
-        list->weight += widen_values(&values[v], rows, n, run->values[v] + run->n);
+        double weight = widen_values(&values[v], rows, n, run->values[v] + run->n);
+        if (!in->floats[v].used) list->weight += weight;
     }
     for (uint32_t c = 0; c < in->ncompared; c++)
         order_values(&compared[c], rows, n, run->values[in->nvalues + c] + run->n);
@@ -270,8 +274,9 @@ static tcudb_status keep_value(Input *in, uint32_t v, const uint32_t *keys, int6
     for (uint64_t row = 0; row < in->rows->n; row++) {
         if (keys[row] == CODE_NONE) continue;
         assert(col->valid == NULL || bit_get(col->valid, row));
-        (*out)[at] = integer_at(col, row);
-        in->weight += fabs((double)(*out)[at++]);
+        (*out)[at] = integer_at(col, row); /* of float8: the bits */
+        if (!in->floats[v].used) in->weight += fabs((double)(*out)[at]);
+        at++;
     }
     return TCUDB_OK;
 }
@@ -331,6 +336,7 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
     else
         TRY(run_interned(x, node, inputs, keys, err));
     for (uint32_t s = 0; s < 2; s++) TRY(wide_split(x, &inputs[s], inputs[s].nvalues + inputs[s].ncompared, err));
+    for (uint32_t s = 0; s < 2; s++) TRY(floats_scan(x, &inputs[s], err));
     return TCUDB_OK;
 }
 

@@ -26,6 +26,16 @@ typedef struct RunList {
     char pad[40];  /* a cache line each */
 } RunList;
 
+/* A value column of float8, whose values stand in the runs as their bits until floats_split. */
+typedef struct FloatColumn {
+    bool used;                /* the column is one */
+    bool special;             /* some value is NaN or infinite */
+    bool any;                 /* some value is finite and not 0; then: */
+    int low, high, least;     /* the lowest and the highest bit of all, the lowest highest bit */
+    uint32_t limbs, width;    /* limb 0 is in the column's place, the others from column `first` on */
+    uint32_t first, specials; /* specials: three columns that count NaN, Infinity, -Infinity; 0: none */
+} FloatColumn;
+
 /* One side: groups, keys and values evaluated over its input, and then codes and integers in runs. */
 typedef struct Input {
     Stage stage;
@@ -48,6 +58,7 @@ typedef struct Input {
     SideRun *runs;
     double weight;              /* sum of the absolute values of all value columns */
     uint32_t high[PRODUCT_MAX]; /* wide values: the column of the high half; 0: not wide */
+    FloatColumn floats[PRODUCT_MAX];
 } Input;
 
 /* runs.c: a run with room for this many more rows (at most RUN_ROWS_MAX). */
@@ -55,9 +66,10 @@ tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, 
 /* Makes the lists' runs those of the input. */
 tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err) MUST_CHECK;
 
-/* ranges.c: turns the comparisons of coded inputs into equal keys, new ones for both. *how: for EXPLAIN. */
-tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], uint32_t *keys, const char **how,
-                          Error *err) MUST_CHECK;
+/* ranges.c: turns the comparisons of coded inputs into equal keys, new ones for both. *how: for EXPLAIN. addable: the
+ * values are integers; else rows may be repeated only. */
+tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], bool addable, uint32_t *keys,
+                          const char **how, Error *err) MUST_CHECK;
 
 /* Evaluates and codes both inputs of the node. *keys: key codes are below it. */
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err) MUST_CHECK;
@@ -67,11 +79,18 @@ tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vecto
 /* wide.c: splits the columns whose sums may leave 64 bits. columns: that the runs have, values first. */
 tcudb_status wide_split(Exec *x, Input *in, uint32_t columns, Error *err) MUST_CHECK;
 
+/* floats.c: the facts of the float8 columns; whether limbs of them do, and their columns' numbers; the limbs. */
+tcudb_status floats_scan(Exec *x, Input *in, Error *err) MUST_CHECK;
+bool floats_plan(const Plan *plan, Input inputs[2]);
+tcudb_status floats_split(Exec *x, Input *in, Error *err) MUST_CHECK;
+/* A finite double from its bits: mantissa x 2^exponent. */
+void float_parts(int64_t bits, int64_t *mantissa, int *exponent);
+
 /* contract_terms.c: a sum is the sum of factor x product x 2^shift over its parts; if it is nullable it is NULL where
- * the parts of nonnull add up to 0. */
+ * the parts of nonnull add up to 0. Of float8: x 2^exponent, and special where a product of `specials` is not 0. */
 typedef struct SumPart {
     uint32_t product; /* index, or ONES: the counts */
-    uint32_t shift;   /* 0, 32 or 64 */
+    uint32_t shift;   /* 0, 32 or 64; any of float8 */
     int64_t factor;
 } SumPart;
 
@@ -79,10 +98,17 @@ typedef struct Sum {
     const ContractOut *out;
     const SumPart *parts, *nonnull;
     uint32_t nparts, nnonnull;
+    bool is_float;
+    bool ready; /* of float8: the only part is the sum itself, as doubles (exact.c) */
+    int exponent;
+    uint32_t words;       /* of 64 bits that the shifted parts need */
+    uint32_t specials[3]; /* products that count NaN, Infinity, -Infinity */
+    bool has_specials;
 } Sum;
-/* Fills the spec's products and exact_counts; one Sum an out of the plan. */
-tcudb_status terms_list(Exec *x, const Plan *plan, const Input inputs[2], ProductSpec *spec, Sum **out,
-                        Error *err) MUST_CHECK;
+/* Fills the spec's products and exact_counts; one Sum an out of the plan. limbs: of float8 columns; else their sums
+ * are made by exact.c, as if they were products behind the others. *fits false: too many products of limbs. */
+tcudb_status terms_list(Exec *x, const Plan *plan, const Input inputs[2], bool limbs, ProductSpec *spec, Sum **out,
+                        bool *fits, Error *err) MUST_CHECK;
 
 /* contract_output.c: the columns of the plan, made from rows of products. */
 typedef struct Output Output;
@@ -91,5 +117,9 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
 /* Whether the rows' groups of that side are wanted. */
 bool output_reads_groups(const Output *o, uint32_t side);
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;
+
+/* exact.c: multiplies row by row, for float8 columns that do not go in limbs; pushes what a product run would. */
+tcudb_status exact_run(Exec *x, PhysNode *node, const ProductSpec *spec, const Input inputs[2], const Sum *sums,
+                       const Output *output, Stage *down, Error *err) MUST_CHECK;
 
 #endif

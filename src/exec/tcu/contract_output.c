@@ -7,8 +7,10 @@
  * not fit. Columns that nobody reads (they are not among the plan's) cost nothing.
  */
 #include "exec/tcu/contract_int.h"
+#include "exec/tcu/fixed.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* A column of the plan: a group's (codes of a side) or a sum. */
 typedef struct OutColumn {
@@ -156,6 +158,51 @@ static tcudb_status sum_at(const Sum *s, const ProductRows *rows, uint32_t r, in
     return TCUDB_OK;
 }
 
+/* ---- float8 ------------------------------------------------------------------------------------- */
+
+/* What NaN and infinities make of the sum; 0: there are none. */
+static double special_at(const Sum *s, const ProductRows *rows, uint32_t r)
+{
+    if (!s->has_specials) return 0;
+    bool nan = product_at(rows, s->specials[0], r) != 0, plus = product_at(rows, s->specials[1], r) != 0;
+    bool minus = product_at(rows, s->specials[2], r) != 0;
+    return nan || (plus && minus) ? NAN : plus ? INFINITY : minus ? -INFINITY : 0;
+}
+
+static tcudb_status float_at(const Sum *s, const ProductRows *rows, uint32_t r, double *out, Error *err)
+{
+    if (s->ready) {
+        *out = ((const double *)rows->sums[s->parts[0].product])[r];
+        return TCUDB_OK;
+    }
+    *out = special_at(s, rows, r);
+    if (*out != 0) return TCUDB_OK; /* NaN too */
+    uint64_t words[FIXED_WORDS] = {0};
+    for (uint32_t p = 0; p < s->nparts; p++) {
+        int128 v = product_at(rows, s->parts[p].product, r);
+        fixed_add(words, s->words, v < 0 ? 0 - (uint128)v : (uint128)v, v < 0, s->parts[p].shift);
+    }
+    *out = fixed_round(words, s->words, s->exponent);
+    if (!isinf(*out)) return TCUDB_OK;
+    return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
+}
+
+static tcudb_status make_float(const Sum *s, const ProductRows *rows, Arena *arena, Vector *v, Error *err)
+{
+    TRY(vec_new(arena, s->out->col.type, rows->n, v, err));
+    if (s->out->nullable) TRY(vec_need_valid(arena, v, rows->n, err));
+    for (uint32_t r = 0; r < rows->n; r++) {
+        int128 counted;
+        if (s->out->nullable && add_parts(s->nonnull, s->nnonnull, rows, r, &counted) && counted == 0)
+            bit_clear(v->valid, r);
+        else
+            TRY(float_at(s, rows, r, (double *)v->data + r, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
 /* Whether the sum is one product as it stands. */
 static bool is_plain(const Sum *s)
 {
@@ -164,6 +211,7 @@ static bool is_plain(const Sum *s)
 
 static tcudb_status make_sum(const Sum *s, const ProductRows *rows, Arena *arena, Vector *v, Error *err)
 {
+    if (s->is_float) return make_float(s, rows, arena, v, err);
     bool wide = type_phys(s->out->col.type) == PHYS_I128;
     assert(wide || type_phys(s->out->col.type) == PHYS_I64);
     if (!wide && is_plain(s) && (!rows->wide || s->parts[0].product == ONES)) {

@@ -10,7 +10,8 @@
  *    between sparse rows and the matrix instructions; the late decision costs nothing, since the histograms
  *    are needed anyway.
  * 3. Blocks of the output are multiplied in parallel and pushed on as columns (contract_output.c).
- * Exact: integers only; a sum that its type cannot hold is PostgreSQL's out-of-range error.
+ *    What float8 columns need that does not fit (floats.c) is multiplied row by row (exact.c).
+ * Exact: integers only, float8 in limbs of them; a sum that its type cannot hold is PostgreSQL's out-of-range error.
  */
 #include "exec/tcu/contract_int.h"
 
@@ -28,6 +29,7 @@ typedef struct ContractRun {
     ProductRun *run;
     Output *output;
     const char *how; /* the comparisons were made keys */
+    bool by_row;     /* exact.c */
 } ContractRun;
 
 /* ---- running ------------------------------------------------------------------------------------ */
@@ -85,15 +87,38 @@ static Side side_of(const Input *in)
                   .weight = fmin(fmax(in->weight, in->n), 0x1p62)}; /* of columns after wide.c */
 }
 
+/* Which products are made, and whether of float8 columns' limbs or row by row. */
+static tcudb_status plan_sums(ContractRun *c, Sum **sums, Error *err)
+{
+    Error full = {0};
+    bool fits = floats_plan(c->plan, c->inputs);
+    if (fits && terms_list(c->x, c->plan, c->inputs, true, &c->spec, sums, &fits, &full) != TCUDB_OK && fits) {
+        if (err != NULL) *err = full;
+        return full.status;
+    }
+    c->by_row = !fits;
+    if (c->by_row) return terms_list(c->x, c->plan, c->inputs, false, &c->spec, sums, &fits, err);
+    for (uint32_t s = 0; s < 2; s++) TRY(floats_split(c->x, &c->inputs[s], err));
+    return TCUDB_OK;
+}
+
+static tcudb_status by_row(ContractRun *c, const Sum *sums, Error *err)
+{
+    snprintf(c->node->note, sizeof c->node->note, "row by row %ux%ux%u: floating point too far apart for limbs%s%s",
+             c->spec.left.groups, c->spec.keys, c->spec.right.groups, c->how[0] == '\0' ? "" : ", compared by ",
+             c->how);
+    return exact_run(c->x, c->node, &c->spec, c->inputs, sums, c->output, c->down, err);
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down};
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
-    TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, &c->spec.keys, &c->how, err));
     Sum *sums;
-    TRY(terms_list(x, c->plan, c->inputs, &c->spec, &sums, err));
+    TRY(plan_sums(c, &sums, err));
+    TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, !c->by_row, &c->spec.keys, &c->how, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
     if (c->spec.left.n > 0 && c->spec.right.n > 0) {
@@ -101,6 +126,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
         c->spec.no_left = !output_reads_groups(c->output, 0);
         c->spec.no_right = !output_reads_groups(c->output, 1);
     }
+    if (c->by_row) return by_row(c, sums, err);
     if (!x->serial) return multiply(c, x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */
     TRY(pool_new(1, &pool, err));

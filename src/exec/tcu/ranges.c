@@ -346,7 +346,7 @@ static tcudb_status build_tree(Ranges *r, uint32_t *keys, Error *err)
 /* ---- choice --------------------------------------------------------------------------------------------- */
 
 /* By the number of rows that each makes. */
-static tcudb_status rewrite(Ranges *r, uint32_t *keys, const char **how, Error *err)
+static tcudb_status rewrite(Ranges *r, bool addable, uint32_t *keys, const char **how, Error *err)
 {
     double points = r->p.n, levels = 64 - __builtin_clzll((uint64_t)r->p.n + 1);
     double tree = ((double)r->points->n + (double)r->intervals->n) * levels / 2;
@@ -354,13 +354,14 @@ static tcudb_status rewrite(Ranges *r, uint32_t *keys, const char **how, Error *
     double spans = (double)r->intervals->n;
     if (r->n == 1 && points < spans) spans = points; /* of each key, the first or last so many points */
     double by_span = r->points->ngroup_codes * (points + spans);
+    if (!addable) tree = 0;
     *how = by_point <= by_span && by_point <= tree ? "sums of intervals" : by_span <= tree ? "sums of points" : "tree";
     if (by_point <= by_span && by_point <= tree) return sum_intervals(r, keys, err);
     return by_span <= tree ? sum_points(r, keys, err) : build_tree(r, keys, err);
 }
 
-tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], uint32_t *keys, const char **how,
-                          Error *err)
+tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], bool addable, uint32_t *keys,
+                          const char **how, Error *err)
 {
     *how = "";
     Ranges r = {.x = x, .points = &inputs[range->side], .intervals = &inputs[1 - range->side], .n = range->n};
@@ -369,7 +370,7 @@ tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], 
         return error_unsupported(err, 0, "a comparison of more than 2^31 rows as a contraction");
     for (uint32_t i = 0; i < range->n; i++) r.compare[i] = range->conds[i]->func->compare;
     TRY(points_new(x, r.points->runs, r.points->nruns, r.points->nvalues, *keys, &r.p, err));
-    TRY(rewrite(&r, keys, how, err));
+    TRY(rewrite(&r, addable, keys, how, err));
     points_free(x, &r.p);
     return TCUDB_OK;
 }

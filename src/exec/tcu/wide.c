@@ -59,6 +59,6 @@ tcudb_status wide_split(Exec *x, Input *in, uint32_t columns, Error *err)
     if (in->n > WIDE_ROWS)
         return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "too many rows of large values for a matrix product");
     for (uint32_t v = 0, n = in->nvalues; v < n; v++)
-        if (column_weight(in, v) >= 0x1p62) TRY(split_column(x, in, v, columns++, err));
+        if (!in->floats[v].used && column_weight(in, v) >= 0x1p62) TRY(split_column(x, in, v, columns++, err));
     return TCUDB_OK;
 }
