@@ -67,6 +67,7 @@ tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err)
     case PG_QUERY__NODE__NODE_DROP_STMT: return bind_ddl_drop(b, node->drop_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_TRUNCATE_STMT: return bind_ddl_truncate(b, node->truncate_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_RENAME_STMT: return bind_ddl_rename(b, node->rename_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return bind_alter_table(b, node->alter_table_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_INDEX_STMT: return bind_ddl_create_index(b, node->index_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_COPY_STMT: return bind_copy(b, node->copy_stmt, stmt, err);
     default: return bind_utility(b, node, stmt, err);

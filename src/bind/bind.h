@@ -16,6 +16,7 @@ typedef enum StmtKind {
     STMT_DROP,
     STMT_TRUNCATE,
     STMT_ALTER_RENAME,
+    STMT_ALTER_TABLE, /* table: the new definition; plan: the INSERT that fills it from the old one */
     STMT_COPY_FROM,
     STMT_COPY_TO, /* plan: what to write */
     STMT_BEGIN,
@@ -56,7 +57,8 @@ typedef struct Stmt {
     const Str *names;   /* DROP a, b; TRUNCATE a, b */
     TableDef table;     /* CREATE TABLE */
     ViewDef create_view;
-    Str text;                /* SET value; new name of a rename; file of COPY (len 0: stdin/stdout); SQL of PREPARE */
+    Str text; /* SET value; new name of a rename; a column dropped; file of COPY (len 0: stdin/stdout); SQL of PREPARE
+               */
     const uint32_t *columns; /* COPY t (a, b): table column numbers in file order */
     const StmtOption *options;
     const struct Stmt *inner; /* EXPLAIN of this */

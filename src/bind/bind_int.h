@@ -354,13 +354,18 @@ typedef struct TableBuild {
     CheckDef *checks;
     const char *table;
     uint32_t n, nkeys, nchecks;
+    bool altered; /* there already: its keys stand in the order they came */
 } TableBuild;
 
 TableDef bind_table_def(const TableBuild *t, Str name);
+const KeyDef *bind_primary_key(const TableBuild *t); /* NULL: none */
 /* PRIMARY KEY, UNIQUE: of the one column given, or of those that the constraint names (col NULL). */
 tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                                  Error *err) MUST_CHECK;
 tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err) MUST_CHECK;
+/* Whether a check uses a column. */
+tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
+                                 Error *err) MUST_CHECK;
 /* Puts the table's CHECKs into an INSERT or UPDATE whose input has the new row from column `first` on. */
 tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, uint32_t first, Plan *change,
                              Error *err) MUST_CHECK;
@@ -392,6 +397,15 @@ tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStm
 tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* Parts of CREATE TABLE that ALTER TABLE shares: a column (its keys and checks not yet), a default, the keys or the
+ * checks of an element. */
+tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node,
+                                    Error *err) MUST_CHECK;
+tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, Error *err) MUST_CHECK;
+tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks,
+                                          Error *err) MUST_CHECK;
+tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;

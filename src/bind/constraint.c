@@ -3,8 +3,8 @@
  *
  * A CHECK is kept as its text. It is bound when the table is made, for its errors, and again for every INSERT and
  * UPDATE, over the new row's columns. Names that the statement leaves out are PostgreSQL's: t_pkey, t_a_b_key,
- * t_a_check, with a number behind them if they are taken. The primary key stands first among the keys, the checks are
- * in the order of their names: that is the order in which PostgreSQL looks at them.
+ * t_a_check, with a number behind them if they are taken. A new table's primary key stands first among its keys, the
+ * checks are in the order of their names: that is the order in which PostgreSQL looks at them.
  */
 #include "bind/bind_int.h"
 
@@ -88,6 +88,13 @@ static tcudb_status key_name(Binder *b, const TableBuild *t, const char *given, 
     return constraint_name(b, t, given, made, false, &key->name, err);
 }
 
+const KeyDef *bind_primary_key(const TableBuild *t)
+{
+    for (uint32_t i = 0; i < t->nkeys; i++)
+        if (t->keys[i].primary) return &t->keys[i];
+    return NULL;
+}
+
 tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                                  Error *err)
 {
@@ -98,13 +105,13 @@ tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constr
     if (node->n_including > 0) return error_unsupported(err, position, "INCLUDE");
     if (node->indexname[0] != '\0') return error_unsupported(err, position, "USING INDEX");
     if (col == NULL) TRY(key_columns(b, t, node, &key, err));
-    if (key.primary && t->nkeys > 0 && t->keys[0].primary) {
+    if (key.primary && bind_primary_key(t) != NULL) {
         return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
                         "multiple primary keys for table \"%s\" are not allowed", t->table);
     }
     TRY(key_name(b, t, node->conname, &key, err));
     for (uint32_t i = 0; i < key.ncols && key.primary; i++) t->cols[key.cols[i]].not_null = true;
-    uint32_t at = key.primary ? 0 : t->nkeys;
+    uint32_t at = key.primary && !t->altered ? 0 : t->nkeys;
     memmove(t->keys + at + 1, t->keys + at, (t->nkeys - at) * sizeof *t->keys);
     t->keys[at] = key;
     t->nkeys++;
@@ -211,6 +218,33 @@ static tcudb_status row_check(Binder *b, Block *block, const CheckDef *def, RowC
     b->ast = before;
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into the constraint's text */
     return status;
+}
+
+typedef struct Use {
+    ColId col;
+    bool found;
+} Use;
+
+static bool find_use(void *ctx, const Expr *e)
+{
+    Use *use = ctx;
+    use->found = use->found || (e->kind == EXPR_COL && e->col == use->col);
+    return !use->found;
+}
+
+tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
+                                 Error *err)
+{
+    Block block = {.place = PLACE_CHECK};
+    ApplyList list = {0};
+    RowCheck bound;
+    block.applies = &list;
+    TRY(table_scope(b, t, &block, err));
+    TRY(row_check(b, &block, check, &bound, err));
+    Use use = {.col = block.items[0]->cols[col].expr->col};
+    (void)expr_walk(bound.cond, find_use, &use);
+    *yes = use.found;
+    return TCUDB_OK;
 }
 
 tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, uint32_t first, Plan *change,

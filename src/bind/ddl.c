@@ -20,9 +20,8 @@ static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, St
 
 /* ---- columns and constraints */
 
-static tcudb_status set_default(Binder *b, ColumnDef *col, const PgQuery__Constraint *constraint, Error *err)
+tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, Error *err)
 {
-    const Node *node = constraint->raw_expr;
     TRY(sql_expression_text(b->arena, node, &col->default_sql, err));
     Expr *e = NULL;
     ApplyList list = {0};
@@ -52,7 +51,7 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
                         STR_ARG(col->name), columns->table);
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: col->not_null = true; return TCUDB_OK;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
-        if (col->default_sql.len == 0) return set_default(b, col, constraint, err);
+        if (col->default_sql.len == 0) return bind_ddl_set_default(b, col, constraint->raw_expr, err);
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
                         "multiple default values specified for column \"" STR_FMT "\" of table \"%s\"",
                         STR_ARG(col->name), columns->table);
@@ -66,7 +65,7 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
     }
 }
 
-static tcudb_status define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node, Error *err)
+tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node, Error *err)
 {
     int position = bind_position(b, node->location);
     ColumnDef *col = &columns->cols[columns->n];
@@ -103,7 +102,7 @@ static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery
 }
 
 /* The constraints that a table element brings: its own, or those of a column. */
-static tcudb_status element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks, Error *err)
+tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks, Error *err)
 {
     const PgQuery__ColumnDef *node = NODE_IS(element, COLUMN_DEF) ? element->column_def : NULL;
     uint32_t *col = ARENA_NEW(b->arena, uint32_t, err);
@@ -128,8 +127,10 @@ static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery_
     TRY_PTR(table->keys);
     table->checks = ARENA_ARRAY(b->arena, CheckDef, n, err);
     TRY_PTR(table->checks);
-    for (size_t i = 0; i < node->n_table_elts; i++) TRY(element_constraints(b, table, node->table_elts[i], true, err));
-    for (size_t i = 0; i < node->n_table_elts; i++) TRY(element_constraints(b, table, node->table_elts[i], false, err));
+    for (size_t i = 0; i < node->n_table_elts; i++)
+        TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], true, err));
+    for (size_t i = 0; i < node->n_table_elts; i++)
+        TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], false, err));
     return TCUDB_OK;
 }
 
@@ -169,7 +170,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     for (size_t i = 0; i < node->n_table_elts; i++) {
         const Node *element = node->table_elts[i];
         if (NODE_IS(element, COLUMN_DEF))
-            TRY(define_column(b, &columns, element->column_def, err));
+            TRY(bind_ddl_define_column(b, &columns, element->column_def, err));
         else if (NODE_IS(element, TABLE_LIKE_CLAUSE))
             return error_unsupported(err, 0, "LIKE in CREATE TABLE");
         else if (!NODE_IS(element, CONSTRAINT))
@@ -354,6 +355,9 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
 
 tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err)
 {
+    if (node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN ||
+        node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_TABCONSTRAINT)
+        return bind_alter_rename(b, node, stmt, err);
     if (node->rename_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
         return error_unsupported(err, 0, "renaming this kind of object");
     stmt->kind = STMT_ALTER_RENAME;
@@ -378,7 +382,7 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
     }
     if (node->unique) {
         error_unsupported(err, bind_position(b, node->relation->location), "a unique index");
-        error_hint(err, "Give the table a UNIQUE constraint.");
+        error_hint(err, "ALTER TABLE ... ADD UNIQUE (...) does the same.");
         return TCUDB_ERROR;
     }
     return TCUDB_OK;

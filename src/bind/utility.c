@@ -271,7 +271,6 @@ tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
     case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
     case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
-    case PG_QUERY__NODE__NODE_ALTER_TABLE_STMT: return error_unsupported(err, 0, "ALTER TABLE other than RENAME TO");
     case PG_QUERY__NODE__NODE_DECLARE_CURSOR_STMT: return error_unsupported(err, 0, "DECLARE CURSOR");
     case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT: return error_unsupported(err, 0, "CREATE FUNCTION");
     case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return error_unsupported(err, 0, "CREATE SCHEMA");

@@ -1,5 +1,5 @@
 /*
- * ddl.c: CREATE TABLE [AS], CREATE VIEW, DROP, TRUNCATE, ALTER TABLE ... RENAME TO.
+ * ddl.c: CREATE TABLE [AS], CREATE VIEW, DROP, TRUNCATE, ALTER TABLE.
  *
  * Dependencies are not stored: views are kept as text, so what depends on a relation is found by binding
  * every view before and after the relation is gone. A view that binds before and not after depends on it.
@@ -185,4 +185,75 @@ tcudb_status session_rename(Run *run, Error *err)
     error_unsupported(err, 0, "renaming a table that a view depends on");
     error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));
     return TCUDB_ERROR;
+}
+
+/* ---- ALTER TABLE --------------------------------------------------------------------------- */
+
+/* What the INSERT says of a row, said of the table: PostgreSQL's words. */
+static tcudb_status of_the_table(const Stmt *stmt, tcudb_status status, Error *err)
+{
+    if (status != TCUDB_ERROR || err == NULL || strncmp(err->sqlstate, "23", 2) != 0) return status;
+    const Error row = *err;
+    bool null = strcmp(row.sqlstate, SQLSTATE_NOT_NULL_VIOLATION) == 0;
+    const char *end = strrchr(row.message, '"'), *start = null ? strchr(row.message, '"') : NULL;
+    if (null)
+        end = strchr(start + 1, '"');
+    else
+        for (start = end - 1; start > row.message && *start != '"';) start--;
+    int len = (int)(end - start - 1);
+    if (null)
+        return error_set(err, row.sqlstate, "column \"%.*s\" of relation \"" STR_FMT "\" contains null values", len,
+                         start + 1, STR_ARG(stmt->name));
+    if (strcmp(row.sqlstate, SQLSTATE_CHECK_VIOLATION) == 0)
+        return error_set(err, row.sqlstate,
+                         "check constraint \"%.*s\" of relation \"" STR_FMT "\" is violated by some row", len,
+                         start + 1, STR_ARG(stmt->name));
+    error_set(err, row.sqlstate, "could not create unique index \"%.*s\"", len, start + 1);
+    const char *tail = strstr(row.detail, " already exists.");
+    error_detail(err, "%.*s is duplicated.", tail == NULL ? 0 : (int)(tail - row.detail), row.detail);
+    return TCUDB_ERROR;
+}
+
+static tcudb_status refuse_for_view(const Stmt *stmt, const ViewDef *view, Error *err)
+{
+    if (stmt->text.len == 0) {
+        error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter a column used by a view or rule");
+        error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));
+        return TCUDB_ERROR;
+    }
+    error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+              "cannot drop column " STR_FMT " of table " STR_FMT " because other objects depend on it",
+              STR_ARG(stmt->text), STR_ARG(stmt->name));
+    error_detail(err, "view " STR_FMT " depends on column " STR_FMT " of table " STR_FMT, STR_ARG(view->name),
+                 STR_ARG(stmt->text), STR_ARG(stmt->name));
+    error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
+    return TCUDB_ERROR;
+}
+
+static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nviews, Error *err)
+{
+    for (;;) {
+        const ViewDef *view;
+        TRY(broken_view(run, views, nviews, &view, err));
+        if (view == NULL) return TCUDB_OK;
+        if (!run->stmt->cascade) return refuse_for_view(run->stmt, view, err);
+        session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
+        TRY(txn_drop_view(run->session->txn, view->name, err));
+    }
+}
+
+/* The old table steps aside, the new one is filled from it. */
+tcudb_status session_alter_table(Run *run, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    const Str aside = STR_LIT(" altered");
+    ViewState *views = NULL;
+    uint32_t nviews = 0;
+    TRY(list_views(run, &views, &nviews, err));
+    TRY(txn_rename_table(run->session->txn, stmt->name, aside, err));
+    TRY(txn_create_table(run->session->txn, &stmt->table, err));
+    TRY(of_the_table(stmt, session_run_plan_into(run, stmt, stmt->plan, session_drop_batch, NULL, err), err));
+    TRY(txn_drop_table(run->session->txn, aside, err));
+    run->report.rows = 0;
+    return settle_views(run, views, nviews, err);
 }

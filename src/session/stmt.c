@@ -37,6 +37,7 @@ static bool stmt_writes(const Stmt *stmt)
     case STMT_DROP:
     case STMT_TRUNCATE:
     case STMT_ALTER_RENAME:
+    case STMT_ALTER_TABLE:
     case STMT_COPY_FROM:
     case STMT_CALL: return true;
     case STMT_EXPLAIN: return query_writes(stmt->inner);
@@ -89,6 +90,7 @@ tcudb_status session_dispatch(Run *run, Error *err)
     case STMT_DROP: return session_drop(run, err);
     case STMT_TRUNCATE: return session_truncate(run, err);
     case STMT_ALTER_RENAME: return session_rename(run, err);
+    case STMT_ALTER_TABLE: return session_alter_table(run, err);
     case STMT_COPY_FROM: return session_copy_from(run, err);
     case STMT_COPY_TO: return session_copy_to(run, err);
     case STMT_BEGIN:

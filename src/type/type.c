@@ -40,11 +40,11 @@ static const TypeInfo type_info[TYPE_COUNT] = {
 
 /* PostgreSQL types that SQL written for it may name and that we lack: reported as such, not as unknown. */
 static const char *const missing_types[] = {
-    "timestamptz", "time",    "timetz",  "bytea",     "json",      "jsonb",    "uuid",      "bit",     "varbit",
-    "xml",         "money",   "inet",    "cidr",      "oid",       "name",     "char",      "point",   "line",
-    "lseg",        "box",     "path",    "polygon",   "circle",    "xid",      "tid",       "cid",     "regclass",
-    "tsvector",    "tsquery", "macaddr", "int4range", "int8range", "numrange", "daterange", "tsrange", "regtype",
-    "regproc",     "record",  "void",    "refcursor", "pg_lsn",
+    "timestamptz", "time",    "timetz",  "bytea",     "json",      "jsonb",    "uuid",      "bit",         "varbit",
+    "xml",         "money",   "inet",    "cidr",      "oid",       "name",     "char",      "point",       "line",
+    "lseg",        "box",     "path",    "polygon",   "circle",    "xid",      "tid",       "cid",         "regclass",
+    "tsvector",    "tsquery", "macaddr", "int4range", "int8range", "numrange", "daterange", "tsrange",     "regtype",
+    "regproc",     "record",  "void",    "refcursor", "pg_lsn",    "serial",   "bigserial", "smallserial",
 };
 
 Phys type_phys(Type type)

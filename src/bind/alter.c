@@ -1,0 +1,376 @@
+/*
+ * alter.c: ALTER TABLE: the new definition, and an INSERT that fills it from the old table.
+ *
+ * Every form is carried out by making the table anew: the old rows go through a PROJECT (defaults for new columns,
+ * casts for changed types) into the new table, whose NOT NULL, CHECK and UNIQUE are then known to hold. Commands of one
+ * statement follow each other in the order they are written. Cost: a copy of the table, whatever the form.
+ */
+#include "bind/bind_int.h"
+
+#include <assert.h>
+
+typedef struct Alter {
+    Binder *b;
+    const TableDef *old;
+    TableBuild t;
+    Expr **sources; /* of each column of t, over the old rows */
+    Plan *scan;
+    Block block; /* names of old columns: USING */
+    ApplyList applies;
+} Alter;
+
+static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter *a, Error *err)
+{
+    const TableDef *def = table_def(table);
+    ScopeItem *item = NULL;
+    *a = (Alter){.b = b, .old = def};
+    a->t.table = bind_name(b, def->name, err);
+    TRY_PTR(a->t.table);
+    a->t.cols = ARENA_ARRAY(b->arena, ColumnDef, def->ncols + room, err);
+    TRY_PTR(a->t.cols);
+    a->t.keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + room + 1, err);
+    TRY_PTR(a->t.keys);
+    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room, err);
+    TRY_PTR(a->t.checks);
+    a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
+    TRY_PTR(a->sources);
+    TRY(bind_table_scan(b, table, NULL, &a->scan, err));
+    for (uint32_t i = 0; i < def->ncols; i++) {
+        a->t.cols[i] = def->cols[i];
+        a->sources[i] = expr_col(b->arena, a->scan->cols[i].id, a->scan->cols[i].type, 0, err);
+        TRY_PTR(a->sources[i]);
+    }
+    for (uint32_t i = 0; i < def->nkeys; i++) a->t.keys[i] = def->keys[i];
+    for (uint32_t i = 0; i < def->nchecks; i++) a->t.checks[i] = def->checks[i];
+    a->t.altered = true;
+    a->t.n = def->ncols;
+    a->t.nkeys = def->nkeys;
+    a->t.nchecks = def->nchecks;
+    TRY(bind_scope_item_of_plan(b, def->name, a->scan, def->ncols, &item, err));
+    return bind_scope_add(b, &a->block, item, err);
+}
+
+static tcudb_status find_column(const Alter *a, const char *name, uint32_t *out, Error *err)
+{
+    const TableDef now = bind_table_def(&a->t, a->old->name);
+    return bind_column_number(&now, str_of(name), 0, out, err);
+}
+
+static bool has_column(const Alter *a, const char *name)
+{
+    for (uint32_t i = 0; i < a->t.n; i++)
+        if (bind_name_is(a->t.cols[i].name, name)) return true;
+    return false;
+}
+
+/* ---- columns */
+
+static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    const PgQuery__ColumnDef *node = cmd->def->column_def;
+    if (has_column(a, node->colname)) {
+        if (cmd->missing_ok) return TCUDB_OK;
+        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists",
+                         node->colname, a->t.table);
+    }
+    TRY(bind_ddl_define_column(a->b, &a->t, node, err));
+    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, true, err));
+    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, false, err));
+    return bind_default(a->b, &a->t.cols[a->t.n - 1], &a->sources[a->t.n - 1], err);
+}
+
+static tcudb_status drop_keys(Alter *a, uint32_t col, Error *err)
+{
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < a->t.nkeys; k++) {
+        KeyDef key = a->t.keys[k];
+        bool of_column = false;
+        uint32_t *cols = ARENA_ARRAY(a->b->arena, uint32_t, key.ncols, err);
+        TRY_PTR(cols);
+        for (uint32_t i = 0; i < key.ncols; i++) {
+            of_column = of_column || key.cols[i] == col;
+            cols[i] = key.cols[i] - (key.cols[i] > col);
+        }
+        key.cols = cols;
+        if (!of_column) a->t.keys[n++] = key;
+    }
+    a->t.nkeys = n;
+    return TCUDB_OK;
+}
+
+static tcudb_status drop_checks(Alter *a, uint32_t col, Error *err)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->t.nchecks; i++) {
+        bool mentioned = false;
+        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
+        if (!mentioned) a->t.checks[n++] = a->t.checks[i];
+    }
+    a->t.nchecks = n;
+    return TCUDB_OK;
+}
+
+/* With the constraints that it is part of. */
+static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    uint32_t col = 0;
+    if (cmd->missing_ok && !has_column(a, cmd->name)) return TCUDB_OK;
+    TRY(find_column(a, cmd->name, &col, err));
+    TRY(drop_checks(a, col, err));
+    TRY(drop_keys(a, col, err));
+    a->t.n--;
+    memmove(a->t.cols + col, a->t.cols + col + 1, (a->t.n - col) * sizeof *a->t.cols);
+    memmove(a->sources + col, a->sources + col + 1, (a->t.n - col) * sizeof *a->sources);
+    return TCUDB_OK;
+}
+
+static tcudb_status set_default(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    uint32_t col = 0;
+    TRY(find_column(a, cmd->name, &col, err));
+    a->t.cols[col].default_sql = (Str){0};
+    return cmd->def == NULL ? TCUDB_OK : bind_ddl_set_default(a->b, &a->t.cols[col], cmd->def, err);
+}
+
+static tcudb_status set_nullable(Alter *a, const PgQuery__AlterTableCmd *cmd, bool not_null, Error *err)
+{
+    uint32_t col = 0;
+    TRY(find_column(a, cmd->name, &col, err));
+    const KeyDef *primary = bind_primary_key(&a->t);
+    for (uint32_t i = 0; primary != NULL && !not_null && i < primary->ncols; i++) {
+        if (primary->cols[i] != col) continue;
+        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION, "column \"%s\" is in a primary key", cmd->name);
+    }
+    a->t.cols[col].not_null = not_null;
+    return TCUDB_OK;
+}
+
+static tcudb_status no_cast(const PgQuery__AlterTableCmd *cmd, Type type, Error *err)
+{
+    char name[TYPE_NAME_MAX];
+    error_set(err, SQLSTATE_DATATYPE_MISMATCH, "column \"%s\" cannot be cast automatically to type %s", cmd->name,
+              type_base_name(type));
+    error_hint(err, "You might need to specify \"USING %s::%s\".", cmd->name, type_name(type, name));
+    return TCUDB_ERROR;
+}
+
+/* A default goes on to mean what it meant: a value of the old type, cast to the new one. */
+static tcudb_status retype_default(Alter *a, ColumnDef *col, Type type, Error *err)
+{
+    Ast *ast = NULL;
+    const Node *node = NULL;
+    const Func *cast = NULL;
+    Expr *e = NULL;
+    Block block = {.place = PLACE_DEFAULT};
+    ApplyList list = {0};
+    const Ast *before = a->b->ast;
+    if (col->default_sql.len == 0) return TCUDB_OK;
+    TRY(bind_stored_expression(a->b, col->default_sql, "default of column", col->name, &ast, &node, err));
+    block.applies = &list;
+    a->b->ast = ast;
+    tcudb_status status = bind_expr(a->b, &block, node, &e, err);
+    a->b->ast = before;
+    TRY(status);
+    bool literal = e->type.id == TYPE_UNKNOWN;
+    Type from = literal ? col->type : e->type;
+    if (!type_equal(from, type) && func_cast(from, type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
+        return error_set(err, SQLSTATE_DATATYPE_MISMATCH,
+                         "default for column \"" STR_FMT "\" cannot be cast automatically to type %s",
+                         STR_ARG(col->name), type_base_name(type));
+    }
+    if (!literal) return TCUDB_OK;
+    char name[TYPE_NAME_MAX];
+    const char *text = arena_printf(a->b->arena, err, "CAST(" STR_FMT " AS %s)", STR_ARG(col->default_sql),
+                                    type_name(col->type, name));
+    TRY_PTR(text);
+    col->default_sql = str_of(text);
+    return TCUDB_OK;
+}
+
+static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    const PgQuery__ColumnDef *node = cmd->def->column_def;
+    uint32_t col = 0;
+    const Func *cast = NULL;
+    Type type = {0};
+    TRY(find_column(a, cmd->name, &col, err));
+    TRY(bind_typename(a->b, node->type_name, &type, err));
+    if (type.id == TYPE_INTERVAL || type.id == TYPE_UNKNOWN)
+        return error_unsupported(err, 0, "a column of type %s", type_base_name(type));
+    Expr *e = a->sources[col];
+    if (node->raw_default != NULL) {
+        a->block.place = PLACE_UPDATE;
+        a->block.applies = &a->applies;
+        TRY(bind_expr(a->b, &a->block, node->raw_default, &e, err));
+        if (a->applies.first != NULL)
+            return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, a->applies.first->position,
+                            "cannot use subquery in transform expression");
+    }
+    if (e->type.id != TYPE_UNKNOWN && !type_equal(e->type, type) &&
+        func_cast(e->type, type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK)
+        return no_cast(cmd, type, err);
+    TRY(retype_default(a, &a->t.cols[col], type, err));
+    a->t.cols[col].type = type;
+    return bind_coerce(a->b, e, type, CAST_ASSIGNMENT, 0, &a->sources[col], err);
+}
+
+/* ---- constraints */
+
+static tcudb_status add_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    const PgQuery__Constraint *node = cmd->def->constraint;
+    bool check = node->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK;
+    if (node->contype == PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY && bind_primary_key(&a->t) != NULL) {
+        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
+                         "multiple primary keys for table \"%s\" are not allowed", a->t.table);
+    }
+    tcudb_status status = bind_ddl_element_constraints(a->b, &a->t, cmd->def, check, err);
+    if (status != TCUDB_OK && err != NULL && check) err->position = 0; /* PostgreSQL's way */
+    return status;
+}
+
+/* The key or check of that name; NULL: none. */
+static Str *constraint_named(Alter *a, const char *name, bool *check, uint32_t *at)
+{
+    for (*at = 0, *check = false; *at < a->t.nkeys; ++*at)
+        if (bind_name_is(a->t.keys[*at].name, name)) return &a->t.keys[*at].name;
+    for (*at = 0, *check = true; *at < a->t.nchecks; ++*at)
+        if (bind_name_is(a->t.checks[*at].name, name)) return &a->t.checks[*at].name;
+    return NULL;
+}
+
+static tcudb_status no_constraint(const Alter *a, const char *name, const char *what, Error *err)
+{
+    return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "constraint \"%s\" %s \"%s\" does not exist", name, what,
+                     a->t.table);
+}
+
+static tcudb_status drop_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    bool check;
+    uint32_t at;
+    if (constraint_named(a, cmd->name, &check, &at) == NULL)
+        return cmd->missing_ok ? TCUDB_OK : no_constraint(a, cmd->name, "of relation", err);
+    if (check)
+        memmove(a->t.checks + at, a->t.checks + at + 1, (--a->t.nchecks - at) * sizeof *a->t.checks);
+    else
+        memmove(a->t.keys + at, a->t.keys + at + 1, (--a->t.nkeys - at) * sizeof *a->t.keys);
+    return TCUDB_OK;
+}
+
+/* ---- the statement */
+
+static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    switch (cmd->subtype) {
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_AddColumn: return add_column(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn: return drop_column(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ColumnDefault: return set_default(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetNotNull: return set_nullable(a, cmd, true, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropNotNull: return set_nullable(a, cmd, false, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType: return change_type(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint: return add_constraint(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: return drop_constraint(a, cmd, err);
+    default: return error_unsupported(err, 0, "this form of ALTER TABLE");
+    }
+}
+
+/* The INSERT into the new table, which session/ makes before it runs. */
+static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
+{
+    Binder *b = a->b;
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, a->t.n, err);
+    TRY_PTR(exprs);
+    for (uint32_t i = 0; i < a->t.n; i++) {
+        const char *name = bind_name(b, a->t.cols[i].name, err);
+        TRY_PTR(name);
+        exprs[i] = (NamedExpr){bind_new_col(b, a->t.cols[i].type, name), a->sources[i]};
+    }
+    stmt->kind = STMT_ALTER_TABLE;
+    stmt->tag = "ALTER TABLE";
+    stmt->name = a->old->name;
+    stmt->table = bind_table_def(&a->t, a->old->name);
+    stmt->plan = plan_new(b->arena, PLAN_INSERT, 1, 0, err);
+    TRY_PTR(stmt->plan);
+    stmt->plan->modify.table = stmt->name;
+    TRY(bind_plan_project(b, a->scan, exprs, a->t.n, &stmt->plan->inputs[0], err));
+    return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0], 0, stmt->plan, err);
+}
+
+static tcudb_status find_table(Binder *b, const PgQuery__RangeVar *range, bool missing_ok, const char *verb, Stmt *stmt,
+                               const Table **out, Error *err)
+{
+    tcudb_status status = bind_table_for_change(b, range, verb, out, err);
+    if (status == TCUDB_OK) return TCUDB_OK;
+    if (err != NULL) err->position = 0;
+    if (!missing_ok || err == NULL || strcmp(err->sqlstate, SQLSTATE_UNDEFINED_TABLE) != 0) return status;
+    error_clear(err);
+    *out = NULL;
+    stmt->kind = STMT_ALTER_RENAME; /* which knows what to say of a table that is not there */
+    stmt->tag = "ALTER TABLE";
+    stmt->flag = true;
+    stmt->name = str_of(range->relname);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err)
+{
+    const Table *table = NULL;
+    Alter a;
+    size_t room = node->n_cmds;
+    if (node->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+        return error_unsupported(err, 0, "ALTER of this kind of object");
+    TRY(find_table(b, node->relation, node->missing_ok, "altering", stmt, &table, err));
+    if (table == NULL) return TCUDB_OK;
+    for (size_t i = 0; i < node->n_cmds; i++) {
+        const Node *def = node->cmds[i]->alter_table_cmd->def;
+        if (NODE_IS(def, COLUMN_DEF)) room += def->column_def->n_constraints;
+    }
+    TRY(alter_new(b, table, room, &a, err));
+    for (size_t i = 0; i < node->n_cmds; i++) {
+        const PgQuery__AlterTableCmd *cmd = node->cmds[i]->alter_table_cmd;
+        if (cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE) stmt->cascade = true;
+        if (cmd->subtype == PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn) stmt->text = str_of(cmd->name);
+        TRY(command(&a, cmd, err));
+    }
+    return finish(&a, stmt, err);
+}
+
+/* ---- renaming columns and constraints */
+
+static tcudb_status rename_column(Alter *a, const char *from, const char *to, Error *err)
+{
+    uint32_t col = 0;
+    tcudb_status status = find_column(a, from, &col, NULL);
+    if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", from);
+    if (has_column(a, to)) {
+        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists", to,
+                         a->t.table);
+    }
+    for (uint32_t i = 0; i < a->t.nchecks; i++) {
+        bool mentioned = false;
+        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
+        if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
+    }
+    a->t.cols[col].name = str_of(to);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err)
+{
+    const Table *table = NULL;
+    Alter a;
+    bool column = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN, check;
+    uint32_t at;
+    TRY(find_table(b, node->relation, node->missing_ok, "renaming parts of", stmt, &table, err));
+    if (table == NULL) return TCUDB_OK;
+    TRY(alter_new(b, table, 0, &a, err));
+    Str *name = column ? NULL : constraint_named(&a, node->subname, &check, &at);
+    if (column)
+        TRY(rename_column(&a, node->subname, node->newname, err));
+    else if (name == NULL)
+        return no_constraint(&a, node->subname, "for table", err);
+    else
+        *name = str_of(node->newname);
+    return finish(&a, stmt, err);
+}
