@@ -175,19 +175,22 @@ static tcudb_status keep_column(Opt *opt, const PlanCol *col, NamedExpr *out, Er
     return out->expr == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
-/* Whether a value comes once only in a group: the groups are finer by it alone. */
-static bool comes_once(const Finer *f, const NamedExpr *outer_groups)
+static bool is_outer_group(const Finer *f, const NamedExpr *outer_groups, ColId col)
 {
-    uint32_t direct = 0;
+    for (uint32_t g = 0; g < f->agg->agg.ngroups; g++)
+        if (outer_groups[g].expr->kind == EXPR_COL && outer_groups[g].expr->col == col) return true;
+    return false;
+}
+
+/* Whether an argument's values come once only in a group: the groups are finer by nothing else. */
+static bool comes_once(const Finer *f, const NamedExpr *outer_groups, const Expr *argument)
+{
     for (uint32_t i = 0; i < f->ngroups; i++) {
-        bool found = false;
-        for (uint32_t g = 0; g < f->agg->agg.ngroups; g++)
-            found |= outer_groups[g].expr->kind == EXPR_COL && outer_groups[g].expr->col == f->groups[i].col.id;
-        direct += found;
+        ColId col = f->groups[i].col.id;
+        bool same = argument->kind == EXPR_COL && argument->col == col;
+        if (!same && !is_outer_group(f, outer_groups, col)) return false;
     }
-    for (uint32_t i = 0; i < f->nothers; i++)
-        if (f->others[i].args[0]->kind != EXPR_COL) return false;
-    return f->ngroups <= direct + 1;
+    return argument->kind == EXPR_COL;
 }
 
 /* The aggregate over the finer groups, and below `finals` a projection of sums as the calls were typed. */
@@ -208,7 +211,7 @@ static tcudb_status build_outer(Finer *f, NamedExpr *outer_groups, Plan **out, E
     for (uint32_t i = 0; i < f->calls.n; i++) TRY(add_up(f, i, &top->agg.aggs[i], &exprs[ngroups + i], err));
     for (uint32_t i = 0; i < f->nothers; i++) {
         top->agg.aggs[f->calls.n + i] = f->others[i];
-        if (comes_once(f, outer_groups)) top->agg.aggs[f->calls.n + i].distinct = false;
+        if (comes_once(f, outer_groups, f->others[i].args[0])) top->agg.aggs[f->calls.n + i].distinct = false;
         TRY(keep_column(opt, &f->others[i].col, &exprs[ngroups + f->calls.n + i], err));
     }
     for (uint32_t g = 0; g < ngroups; g++) top->cols[g] = outer_groups[g].col;

@@ -115,7 +115,7 @@ class Gen:
             f"sum({a}.{self.r.choice('ffw')})", f"avg({a}.{self.r.choice('ffwr')})", f"sum({a}.f * {b}.f)",
             f"sum({a}.{self.r.choice('fw')} * {b}.{self.r.choice('fw')})",
             f"sum(CASE WHEN {a}.g = 1 THEN {b}.f END)",
-            f"count(DISTINCT {a}.{self.r.choice(['h', 'x', 'k'])})", f"count(DISTINCT {a}.x + {b}.g)",
+            f"count(DISTINCT {a}.{self.r.choice(['h', 'x', 'k', 'g', 'g'])})", f"count(DISTINCT {a}.x + {b}.g)",
             f"{self.r.choice(['min', 'max'])}({a}.{self.r.choice(['x', 'h', 'd', 'p'])})", f"max({a}.x - {b}.x)",
             f"{self.r.choice(['sum', 'avg'])}(DISTINCT {small(a)})", f"bool_or({a}.x > {b}.x)",
             f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})"]) + flt
