@@ -45,7 +45,14 @@ typedef struct Outer {
     Value value;
 } Outer;
 
-/* A bitmap over [min, min + bits) that a join's build side filled. */
+/* The last value of the first key with which a row can still be among the first of a sort with a limit. It moves
+ * towards the front while rows come. */
+typedef struct SortBound {
+    _Atomic int64_t last;
+    bool descending, nulls_first;
+} SortBound;
+
+/* A bitmap over [min, min + bits) that a join's build side filled, or the bound of a sort. */
 typedef struct SemiBits {
     uint32_t id;
     bool filled;
@@ -55,6 +62,7 @@ typedef struct SemiBits {
     uint64_t bits;
     uint64_t count; /* set bits */
     uint64_t *words;
+    SortBound *bound; /* NULL: a bitmap */
 } SemiBits;
 
 typedef struct Rows Rows;

@@ -57,6 +57,8 @@ static tcudb_status collect_input(Exec *x, PhysNode *node, const SortKey *keys, 
         TRY(ev_new(x, e, &in, &p->extra[p->nextra++], err));
     }
     if (nkeys > 0) TRY(topn_new(x, &keys[0], key_col[0], limit, &p->top, err));
+    bool bounds = p->top != NULL && node->plan->kind == PLAN_SORT && node->plan->sort.bound != 0;
+    if (bounds) TRY(topn_publish(p->top, x, node->plan->sort.bound, err));
     TRY(collector_new(x, cols, p->ncols + p->nextra, &c, err));
     stage_init(&p->stage, collector_stage(c));
     TRY(exec_produce(x, node->inputs[0], &p->stage, err));

@@ -53,6 +53,8 @@ tcudb_status sort_items(Sorter *s, Error *err) MUST_CHECK;
 typedef struct TopN TopN;
 /* *out NULL: the limit is too large or the key has no word. col: the key's column in the batches to come. */
 tcudb_status topn_new(Exec *x, const SortKey *key, uint32_t col, uint64_t limit, TopN **out, Error *err) MUST_CHECK;
+/* Scans with a filter of this id get the bound that the rows so far have set. */
+tcudb_status topn_publish(TopN *t, Exec *x, uint32_t id, Error *err) MUST_CHECK;
 /* Takes the rows that cannot be among the first `limit` out of the batch's live rows. */
 tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err) MUST_CHECK;
 

@@ -5,7 +5,8 @@
  * seen, in a heap with the largest on top. A row whose first key is larger than that top has N rows before
  * it, so it goes. Ties stay: later keys decide them. Rows with a NULL first key stay if NULLs come first,
  * and go once the heap is full if they come last. Cost: a word and a comparison a row; almost no row gets
- * past that after the first few thousand.
+ * past that after the first few thousand. Where the key is a scan's column, the scan learns the bound and drops rows,
+ * and whole segments, before it decodes anything else of them.
  */
 #include "exec/sort_int.h"
 
@@ -22,7 +23,8 @@ struct TopN {
     uint32_t col;
     bool descending, nulls_first;
     uint64_t limit;
-    Heap *heaps; /* by worker */
+    Heap *heaps;      /* by worker */
+    SortBound *bound; /* for scans; NULL: none asked for it */
 };
 
 tcudb_status topn_new(Exec *x, const SortKey *key, uint32_t col, uint64_t limit, TopN **out, Error *err)
@@ -41,6 +43,29 @@ tcudb_status topn_new(Exec *x, const SortKey *key, uint32_t col, uint64_t limit,
     }
     *out = t;
     return TCUDB_OK;
+}
+
+tcudb_status topn_publish(TopN *t, Exec *x, uint32_t id, Error *err)
+{
+    SemiBits *semi;
+    TRY(exec_semi_new(x, id, &semi, err));
+    t->bound = semi->bound = ARENA_NEW(&x->arena, SortBound, err);
+    TRY_PTR(t->bound);
+    semi->filled = true;
+    t->bound->descending = t->descending;
+    t->bound->nulls_first = t->nulls_first;
+    atomic_init(&t->bound->last, t->descending ? INT64_MIN : INT64_MAX);
+    return TCUDB_OK;
+}
+
+/* The top of a full heap is a bound for all workers. */
+static void move_bound(SortBound *bound, uint64_t word)
+{
+    int64_t last = (int64_t)((bound->descending ? ~word : word) ^ UINT64_C(1) << 63);
+    int64_t before = atomic_load_explicit(&bound->last, memory_order_relaxed);
+    while ((bound->descending ? last > before : last < before) &&
+           !atomic_compare_exchange_weak_explicit(&bound->last, &before, last, memory_order_relaxed,
+                                                  memory_order_relaxed)) {}
 }
 
 static void sift_down(Heap *h, uint64_t at)
@@ -124,6 +149,7 @@ tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
     sort_words(&key, 0, batch->sel, batch->n, words);
     uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);
     batch->n = take_rows(t, h, v, words, flip, sel, n);
+    if (t->bound != NULL && h->n == t->limit) move_bound(t->bound, h->words[0]);
     batch->sel = sel;
     return TCUDB_OK;
 }

@@ -1,5 +1,5 @@
 /*
- * rule_semi.c: bitmaps of join keys, tested where the other side is scanned.
+ * rule_semi.c: bitmaps of join keys, tested where the other side is scanned; the bound of a top-N likewise.
  *
  * Pattern: a join that drops left rows without a partner (inner, semi, right, right semi, right anti) on an equality of
  * two plain columns, whose right (build) side holds only part of the key's values, and whose left column comes
@@ -153,9 +153,25 @@ static tcudb_status pair_join(Opt *opt, Plan *join, Error *err)
     return TCUDB_OK;
 }
 
+/* Top-N by a column of a scan: once N rows are known, rows beyond the last of them need not be read further. */
+static tcudb_status bound_sort(Opt *opt, Plan *sort, Error *err)
+{
+    const Expr *key = sort->sort.nkeys > 0 ? sort->sort.keys[0].expr : NULL;
+    bool done = false;
+    if (sort->sort.limit == NULL || key == NULL || key->kind != EXPR_COL) return TCUDB_OK;
+    Phys phys = type_phys(key->type);
+    if (phys != PHYS_I16 && phys != PHYS_I32 && phys != PHYS_I64) return TCUDB_OK;
+    TRY(reach(opt, sort->inputs[0], key->col, opt->next_semi, &done, err));
+    if (!done) return TCUDB_OK;
+    sort->sort.bound = opt->next_semi++;
+    opt->changed = true;
+    return TCUDB_OK;
+}
+
 static tcudb_status visit(Opt *opt, Plan *plan, Error *err)
 {
     assert(plan->rows >= 0);
+    if (plan->kind == PLAN_SORT) TRY(bound_sort(opt, plan, err));
     if (plan->kind == PLAN_JOIN) TRY(pair_join(opt, plan, err));
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, plan->inputs[i], err));
     return TCUDB_OK;

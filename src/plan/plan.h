@@ -222,6 +222,8 @@ struct Plan {
             uint32_t nkeys;
             Expr *limit; /* top-N: no more rows than limit + offset are needed; or NULL */
             Expr *offset;
+            uint32_t
+                bound; /* scans with a SemiFilter of this id drop rows that come too late by the first key; 0: none */
         } sort;
         struct { /* LIMIT: expressions without columns; NULL expression or value: none */
             Expr *limit;

@@ -242,6 +242,7 @@ static tcudb_status print_sort(Printer *p, const Plan *plan)
         TRY(next_item(p, ", "));
         TRY(print_key(p, &plan->sort.keys[i]));
     }
+    if (plan->sort.bound != 0) TRY(buf_printf(p->buf, p->err, "  bounds %u", (unsigned)plan->sort.bound));
     return print_limits(p, plan->sort.limit, plan->sort.offset);
 }
 

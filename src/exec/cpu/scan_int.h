@@ -8,6 +8,7 @@
 
 typedef enum PredKind {
     PRED_RANGE, /* lo <= column <= hi */
+    PRED_BOUND, /* column not beyond the bound of a sort */
     PRED_SEMI,  /* column in a join's bitmap */
     PRED_EXPR   /* anything else */
 } PredKind;
@@ -54,6 +55,7 @@ tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
 tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err) MUST_CHECK;
 /* Decodes an output column at the live rows, once. */
 tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err) MUST_CHECK;
+uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
 uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
 tcudb_status scan_semi(ScanBatch *b, const ScanPred *pred, uint32_t *n, Error *err) MUST_CHECK;
 

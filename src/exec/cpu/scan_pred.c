@@ -184,6 +184,11 @@ static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f,
     int32_t at = layout_find(layout, f->col);
     if (bits == NULL || at < 0) return TCUDB_OK;
     ScanPred *pred;
+    if (bits->bound != NULL) {
+        TRY(new_pred(s, PRED_BOUND, (uint32_t)at, &pred, err));
+        pred->semi = bits;
+        return TCUDB_OK;
+    }
     TRY(new_pred(s, PRED_SEMI, (uint32_t)at, &pred, err));
     pred->semi = bits;
     pred->lo = bits->min;
@@ -225,6 +230,22 @@ static bool bound_int(const Value *v, int64_t *out)
     }
 }
 
+/* The values that the bound lets through by now. */
+static void bound_range(const SortBound *bound, int64_t *lo, int64_t *hi)
+{
+    int64_t last = atomic_load_explicit(&bound->last, memory_order_relaxed);
+    *lo = bound->descending ? last : INT64_MIN;
+    *hi = bound->descending ? INT64_MAX : last;
+}
+
+/* NULLs that come first must stay: then the bound prunes only where there are none. */
+static bool beyond_bound(const ScanPred *pred, const SegColumn *seg, int64_t min, int64_t max)
+{
+    int64_t lo, hi;
+    bound_range(pred->semi->bound, &lo, &hi);
+    return (max < lo || min > hi) && (seg->nulls == 0 || !pred->semi->bound->nulls_first);
+}
+
 tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err)
 {
     *any = true;
@@ -236,8 +257,12 @@ tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, 
         const SegColumn *seg = segment_column(s->plan->scan.table, segment, s->plan->scan.columns[pred->cols[0]]);
         int64_t min, max;
         if (seg == NULL) continue;
-        if (seg->rows == seg->nulls) *any = false;
+        if (seg->rows == seg->nulls && pred->kind != PRED_BOUND) *any = false;
         if (!seg->has_bounds || !bound_int(&seg->min, &min) || !bound_int(&seg->max, &max)) continue;
+        if (pred->kind == PRED_BOUND) {
+            if (beyond_bound(pred, seg, min, max)) *any = false;
+            continue;
+        }
         if (max < pred->lo || min > pred->hi) *any = false;
         skip[i] = pred->kind == PRED_RANGE && seg->nulls == 0 && min >= pred->lo && max <= pred->hi;
     }
@@ -315,6 +340,15 @@ uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, u
     default: RANGE(int64_t, uint64_t); break;
     }
     return drop_nulls(v, out, k);
+}
+
+uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out)
+{
+    const SortBound *bound = pred->semi->bound;
+    ScanPred range = {.kind = PRED_RANGE};
+    bound_range(bound, &range.lo, &range.hi);
+    bool open = range.lo == INT64_MIN && range.hi == INT64_MAX, keep = v->valid != NULL && bound->nulls_first;
+    return open || keep ? all_or_none(batch, true, out) : scan_range(batch, v, &range, out);
 }
 
 #define SEMI(T, U)                                                                                                     \

@@ -24,3 +24,22 @@ SELECT id, u FROM s WHERE u IS NOT NULL ORDER BY u COLLATE "C" DESC, id LIMIT 5;
 -- unused window calls
 SELECT id FROM (SELECT id, rank() OVER (ORDER BY a) r FROM s) q WHERE id < 4 ORDER BY id;
 SELECT id, r FROM (SELECT id, rank() OVER (ORDER BY a, c) r, lag(t) OVER (ORDER BY id) l, sum(a) OVER (PARTITION BY b) x FROM s) q WHERE id < 5 ORDER BY id;
+-- the bound of a top-N moves into scans: NULLs first and last, below joins, groups, unions, offsets, ties
+CREATE TABLE b AS SELECT i AS id, CASE WHEN i % 997 = 0 THEN NULL ELSE (i * 48271) % 100000 END AS v, i % 10 AS g, date '2000-01-01' + (i % 4000) AS d FROM generate_series(1, 300000) t(i);
+SELECT id, v FROM b ORDER BY v DESC, id LIMIT 5;
+SELECT id, v FROM b ORDER BY v DESC NULLS LAST, id LIMIT 5;
+SELECT id, v FROM b ORDER BY v NULLS FIRST, id LIMIT 5 OFFSET 299;
+SELECT id, v FROM b ORDER BY v, id DESC LIMIT 7 OFFSET 3;
+SELECT id, d FROM b WHERE g = 3 ORDER BY d DESC, id LIMIT 5;
+SELECT id FROM b ORDER BY id DESC LIMIT 3;
+SELECT b.id, s.id FROM b JOIN s ON s.id = b.id ORDER BY b.v NULLS FIRST, b.id LIMIT 4;
+SELECT b.id, s.id FROM b LEFT JOIN s ON s.id = b.id ORDER BY b.v, b.id LIMIT 4;
+SELECT b.id, s.id FROM s RIGHT JOIN b ON s.id = b.id + 250000 ORDER BY s.id DESC, b.id LIMIT 4;
+SELECT s.id, b.v FROM s LEFT JOIN b ON b.id = s.id AND b.v < 5 ORDER BY b.v, s.id LIMIT 4;
+SELECT v, count(*) FROM b GROUP BY v ORDER BY v DESC NULLS LAST LIMIT 4;
+SELECT g, max(v) FROM b GROUP BY g ORDER BY g DESC LIMIT 2;
+SELECT x FROM (SELECT v AS x FROM b UNION ALL SELECT a FROM s) u ORDER BY x DESC NULLS LAST LIMIT 4;
+SELECT DISTINCT v FROM b ORDER BY v LIMIT 4;
+SELECT id FROM b WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.id = b.id) ORDER BY id LIMIT 3;
+SELECT (SELECT v FROM b WHERE b.g = s.b + 2 ORDER BY v, id LIMIT 1) FROM s ORDER BY id LIMIT 5;
+SELECT id, rank() OVER (ORDER BY id) FROM b ORDER BY v DESC NULLS LAST, id LIMIT 3;
