@@ -25,7 +25,7 @@ uint32_t agg_state_size(AggKind kind, Phys arg)
     case AGG_SUM:
     case AGG_AVG:
         if (arg == PHYS_INTERVAL) return sizeof(SumInterval);
-        return exact ? sizeof(SumInt) : wide ? sizeof(SumWide) : kind == AGG_AVG ? sizeof(Moments) : sizeof(SumFloat);
+        return exact ? sizeof(SumInt) : wide ? sizeof(SumWide) : sizeof(SumFloat);
     case AGG_VAR_POP:
     case AGG_VAR_SAMP:
     case AGG_STDDEV_POP:
@@ -245,6 +245,8 @@ static void sum_float(const Update *u)
 {
     if (u->v->phys == PHYS_F64)
         EACH(SumFloat, double x = ((const double *)u->v->data)[row]; s->sum += x; s->n++; s->inf_in |= isinf(x) != 0;);
+    else if (u->spec->kind == AGG_AVG) /* in double precision, as PostgreSQL's */
+        EACH(SumFloat, float x = ((const float *)u->v->data)[row]; s->sum += x; s->n++; s->inf_in |= isinf(x) != 0;);
     else
         EACH(SumFloat, float x = ((const float *)u->v->data)[row]; s->sum = (float)s->sum + x; s->n++;
              s->inf_in |= isinf(x) != 0;);
@@ -516,8 +518,6 @@ tcudb_status agg_update(const AggSpec *spec, Worker *w, const AggStates *states,
             sum_wide(u);
         else if (spec->phys == PHYS_INTERVAL)
             sum_interval(u);
-        else if (spec->kind == AGG_AVG)
-            moments(u);
         else
             sum_float(u);
         break;
@@ -599,12 +599,11 @@ static tcudb_status combine_sums(const AggSpec *spec, char *to, const char *from
         a->days += b->days;
         a->months += b->months;
         a->n += b->n;
-    } else if (spec->kind == AGG_AVG) {
-        combine_moments((Moments *)(void *)to, (const Moments *)(const void *)from);
     } else {
         SumFloat *a = (SumFloat *)(void *)to;
         const SumFloat *b = (const SumFloat *)(const void *)from;
-        a->sum = spec->phys == PHYS_F32 ? (float)a->sum + (float)b->sum : a->sum + b->sum;
+        bool single = spec->phys == PHYS_F32 && spec->kind == AGG_SUM;
+        a->sum = single ? (float)a->sum + (float)b->sum : a->sum + b->sum;
         a->n += b->n;
         a->inf_in |= b->inf_in;
     }

@@ -113,9 +113,13 @@ static bool is_stddev(AggKind kind)
     return kind == AGG_STDDEV_POP || kind == AGG_STDDEV_SAMP;
 }
 
+static tcudb_status final_sum_float(const AggSpec *spec, const SumFloat *s, Vector *out, uint32_t i, Error *err)
+{
+    return put_float(out, i, spec->kind == AGG_AVG ? s->sum / (double)s->n : s->sum, s->inf_in, err);
+}
+
 static tcudb_status final_moments(const AggSpec *spec, const Moments *s, Vector *out, uint32_t i, Error *err)
 {
-    if (spec->kind == AGG_AVG) return put_float(out, i, s->sum / s->n, s->inf_in, err);
     double variance = s->square / (is_sample(spec->kind) ? s->n - 1 : s->n);
     return put_float(out, i, is_stddev(spec->kind) ? sqrt(variance) : variance, s->inf_in, err);
 }
@@ -156,7 +160,6 @@ static double rows_of(const AggSpec *spec, const char *state)
         if (exact) return (double)((const SumInt *)(const void *)state)->n;
         if (wide) return (double)wide_rows((const SumWide *)(const void *)state);
         if (spec->phys == PHYS_INTERVAL) return (double)((const SumInterval *)(const void *)state)->n;
-        if (spec->kind == AGG_AVG) return ((const Moments *)(const void *)state)->n;
         return (double)((const SumFloat *)(const void *)state)->n;
     case AGG_VAR_POP:
     case AGG_VAR_SAMP:
@@ -186,9 +189,7 @@ static tcudb_status final_one(const AggSpec *spec, const char *state, Vector *ou
             return final_sum_wide(spec, (const SumWide *)(const void *)state, out, i, err);
         if (spec->phys == PHYS_INTERVAL)
             return final_interval(spec, (const SumInterval *)(const void *)state, out, i, err);
-        if (spec->kind == AGG_AVG) return final_moments(spec, (const Moments *)(const void *)state, out, i, err);
-        return put_float(out, i, ((const SumFloat *)(const void *)state)->sum,
-                         ((const SumFloat *)(const void *)state)->inf_in, err);
+        return final_sum_float(spec, (const SumFloat *)(const void *)state, out, i, err);
     case AGG_MIN:
     case AGG_MAX:
     case AGG_ANY: return final_value(spec, state, out, i);

@@ -485,8 +485,31 @@ TO_INT_KERNEL(numeric_to_int2, int16_t, INT16_MIN, INT16_MAX, "smallint")
 TO_INT_KERNEL(numeric_to_int4, int32_t, INT32_MIN, INT32_MAX, "integer")
 TO_INT_KERNEL(numeric_to_int8, int64_t, INT64_MIN, INT64_MAX, "bigint")
 
+/* Both the number and the power of ten are exact in a double up to 2^53 and 10^22: one division, one rounding. false:
+ * some number is larger, and *to is not done. */
+HOT static bool small_to_float8(const int64_t *from, const uint16_t *sel, uint32_t n, double power, double *to)
+{
+    const int64_t limit = INT64_C(1) << 53;
+    bool large = false;
+    if (sel == NULL)
+        for (uint32_t row = 0; row < n; row++) {
+            large |= from[row] > limit || from[row] < -limit;
+            to[row] = (double)from[row] / power;
+        }
+    else
+        for (uint32_t i = 0; i < n; i++) {
+            large |= from[sel[i]] > limit || from[sel[i]] < -limit;
+            to[sel[i]] = (double)from[sel[i]] / power;
+        }
+    return !large;
+}
+
 KERNEL(numeric_to_float8)
 {
+    const Vector *from = &args[0];
+    if (from->phys == PHYS_I64 && from->form == VEC_FLAT && from->type.scale <= 18 &&
+        small_to_float8(from->data, sel, n, (double)num_pow10(from->type.scale), out->data))
+        return TCUDB_OK;
     double *to = out->data;
     EACH_ROW(i, row) to[row] = num_to_float8(num_at(&args[0], row));
     return TCUDB_OK;
