@@ -43,7 +43,8 @@ const char *bind_place_name(Place place)
 
 static bool same_call(const AggCall *a, const AggCall *b)
 {
-    if (a->kind != b->kind || a->nargs != b->nargs || a->distinct != b->distinct || a->norder != b->norder)
+    if (a->kind != b->kind || a->nargs != b->nargs || a->distinct != b->distinct || a->norder != b->norder ||
+        a->descending != b->descending)
         return false;
     if ((a->filter == NULL) != (b->filter == NULL)) return false;
     if (a->filter != NULL && !expr_equal(a->filter, b->filter)) return false;
@@ -92,7 +93,6 @@ static tcudb_status check_place(const Block *block, int position, Error *err)
 
 static tcudb_status refuse_forms(const PgQuery__FuncCall *call, const char *name, int position, Error *err)
 {
-    if (call->agg_within_group) return error_unsupported(err, position, "WITHIN GROUP");
     if (call->func_variadic) return error_unsupported(err, position, "VARIADIC");
     if (call->n_args == 0 && !call->agg_star) {
         if (strcmp(name, "count") != 0) return TCUDB_OK;
@@ -105,7 +105,7 @@ static tcudb_status refuse_forms(const PgQuery__FuncCall *call, const char *name
 static tcudb_status aggregate_order(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr *const *raw,
                                     AggCall *out, Error *err)
 {
-    if (call->n_agg_order == 0) return TCUDB_OK;
+    if (call->n_agg_order == 0 || call->agg_within_group) return TCUDB_OK;
     out->order = ARENA_ARRAY(b->arena, SortKey, call->n_agg_order, err);
     TRY_PTR(out->order);
     for (size_t i = 0; i < call->n_agg_order; i++) {
@@ -127,20 +127,58 @@ static tcudb_status aggregate_order(Binder *b, Block *block, const PgQuery__Func
     return TCUDB_OK;
 }
 
+static tcudb_status check_within_group(const PgQuery__FuncCall *call, const char *name, int position, Error *err)
+{
+    bool ordered_set = agg_ordered_set(str_of(name));
+    if (ordered_set == (bool)call->agg_within_group) return TCUDB_OK;
+    return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position,
+                    ordered_set ? "WITHIN GROUP is required for ordered-set aggregate %s"
+                                : "%s is not an ordered-set aggregate, so it cannot have WITHIN GROUP",
+                    name);
+}
+
+/* The arguments; of an ordered set what it is ordered by, and then the direct ones, which are the same for all rows. */
+static tcudb_status aggregate_args(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr ***out, uint32_t *n,
+                                   AggCall *agg, Error *err)
+{
+    Expr **direct = NULL;
+    bool ignored;
+    TRY(bind_expr_list(b, block, call->args, call->n_args, &direct, err));
+    *n = (uint32_t)call->n_args;
+    *out = direct;
+    if (!call->agg_within_group) return TCUDB_OK;
+    int position = bind_position(b, call->location);
+    if (call->n_agg_order != 1) return error_unsupported(err, position, "WITHIN GROUP by several columns");
+    *out = ARENA_ARRAY(b->arena, Expr *, *n + 1, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < *n; i++) {
+        (*out)[i + 1] = direct[i];
+        if (agg_ordered_set(str_of(bind_func_name(call))) && bind_expr_has_col(direct[i], 0))
+            return error_unsupported(err, direct[i]->position, "a direct argument of %s that is not a constant",
+                                     bind_func_name(call));
+    }
+    ++*n;
+    const PgQuery__SortBy *by = call->agg_order[0]->sort_by;
+    TRY(bind_order_direction(b, by, &agg->descending, &ignored, err));
+    return bind_expr(b, block, by->node, &(*out)[0], err);
+}
+
 tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
 {
     const char *name = bind_func_name(call);
     int position = bind_position(b, call->location);
     Expr **args = NULL;
-    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
+    uint32_t n = 0;
+    TRY(aggregate_args(b, block, call, &args, &n, out, err));
     Type types[FUNC_MAX_ARGS];
-    if (call->n_args > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
-    for (size_t i = 0; i < call->n_args; i++) types[i] = args[i]->type;
+    if (n > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
+    for (size_t i = 0; i < n; i++) types[i] = args[i]->type;
     AggCallType type;
-    TRY(agg_resolve(str_of(name), types, (uint32_t)call->n_args, call->agg_star, position, &type, err));
-    assert(call->n_args <= 2);
+    TRY(agg_resolve(str_of(name), types, n, call->agg_star, position, &type, err));
+    TRY(check_within_group(call, name, position, err));
+    assert(n <= 2);
     out->kind = type.kind;
-    out->nargs = (uint32_t)call->n_args;
+    out->nargs = n;
     out->distinct = call->agg_distinct;
     out->col = (PlanCol){.type = type.result, .name = name};
     for (uint32_t i = 0; i < out->nargs; i++) {
@@ -231,12 +269,8 @@ static tcudb_status plain_only(const PgQuery__FuncCall *call, const char *name, 
 static bool foreign_aggregate(const char *name)
 {
     static const char *const names[] = {
-        "array_agg",       "bit_and",         "bit_or",           "bit_xor",    "corr",
-        "covar_pop",       "covar_samp",      "cume_dist",        "dense_rank", "json_agg",
-        "json_object_agg", "jsonb_agg",       "jsonb_object_agg", "mode",       "percent_rank",
-        "percentile_cont", "percentile_disc", "range_agg",        "rank",       "regr_avgx",
-        "regr_avgy",       "regr_count",      "regr_intercept",   "regr_r2",    "regr_slope",
-        "regr_sxx",        "regr_sxy",        "regr_syy",         "xmlagg",
+        "array_agg",        "cume_dist",    "dense_rank", "json_agg", "json_object_agg", "jsonb_agg",
+        "jsonb_object_agg", "percent_rank", "range_agg",  "rank",     "xmlagg",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i], name) == 0) return true;

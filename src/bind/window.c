@@ -298,6 +298,10 @@ static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall 
             return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
                             "DISTINCT is not implemented for window functions");
         }
+        if (node->agg_within_group) {
+            return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                            "OVER is not supported for ordered-set aggregate %s", name);
+        }
         if (node->n_agg_order > 0) {
             return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
                             "aggregate ORDER BY is not implemented for window functions");

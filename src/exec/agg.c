@@ -19,6 +19,7 @@
 uint32_t agg_state_size(AggKind kind, Phys arg)
 {
     bool exact = arg <= PHYS_I64, wide = arg == PHYS_I128 || arg == PHYS_NUM;
+    if (agg_is_more(kind)) return agg_more_size(kind, arg);
     switch (kind) {
     case AGG_COUNT_STAR:
     case AGG_COUNT: return sizeof(int64_t);
@@ -43,6 +44,7 @@ uint32_t agg_state_size(AggKind kind, Phys arg)
 bool agg_ordered(const AggSpec *spec)
 {
     bool floats = spec->phys == PHYS_F32 || spec->phys == PHYS_F64;
+    if (agg_is_more(spec->kind)) return agg_more_ordered(spec->kind);
     switch (spec->kind) {
     case AGG_SUM:
     case AGG_AVG:
@@ -84,6 +86,7 @@ tcudb_status agg_spec(Exec *x, const AggCall *call, const Layout *in, AggSpec *o
     out->phys = (uint8_t)type_phys(out->arg);
     for (uint32_t i = 0; i < call->nargs; i++) TRY(ev_new(x, call->args[i], in, &out->args[i], err));
     if (call->nargs > 0) out->narrow = is_narrow(x, call->args[0]);
+    out->descending = call->descending;
     out->has_filter = call->filter != NULL;
     if (out->has_filter) TRY(ev_new(x, call->filter, in, &out->filter, err));
     out->size = agg_state_size(out->kind, (Phys)out->phys);
@@ -498,6 +501,7 @@ static void count_rows(const Update *u)
 tcudb_status agg_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
                         const uint16_t *sel, uint32_t n, Error *err)
 {
+    if (agg_is_more(spec->kind)) return agg_more_update(spec, w, states, args, sel, n, err);
     Update update = {spec, w,   states->base + spec->offset, states->stride, states->group, states->ngroups, sel,
                      n,    args};
     const Update *u = &update;
@@ -613,6 +617,7 @@ static tcudb_status combine_sums(const AggSpec *spec, char *to, const char *from
 tcudb_status agg_combine(const AggSpec *spec, Worker *w, char *to, const char *from, Error *err)
 {
     uint64_t a, b;
+    if (agg_is_more(spec->kind)) return agg_more_combine(spec, w, to, from, err);
     switch (spec->kind) {
     case AGG_COUNT_STAR:
     case AGG_COUNT: *(int64_t *)(void *)to += *(const int64_t *)(const void *)from; return TCUDB_OK;

@@ -20,6 +20,7 @@ typedef struct AggSpec {
     bool distinct;
     bool narrow; /* the sum of a batch of arguments fits 64 bits */
     bool has_filter;
+    bool descending;
     Ev args[2];
     uint32_t nargs;
     Ev filter;

@@ -206,6 +206,15 @@ static tcudb_status final_one(const AggSpec *spec, const char *state, Vector *ou
     }
 }
 
+static tcudb_status final_more(const AggSpec *spec, const char *state, Vector *out, uint32_t i, bool *null, Error *err)
+{
+    Value value;
+    size_t size = phys_size((Phys)out->phys);
+    TRY(agg_more_final(spec, state, &value, null, err));
+    memcpy((char *)out->data + i * size, &value.i64, size);
+    return TCUDB_OK;
+}
+
 tcudb_status agg_final(const AggSpec *spec, Worker *w, const char *states, size_t stride, uint32_t n, Vector *out,
                        Error *err)
 {
@@ -216,12 +225,17 @@ tcudb_status agg_final(const AggSpec *spec, Worker *w, const char *states, size_
             memcpy((int64_t *)out->data + i, state, sizeof(int64_t));
             continue;
         }
-        if (rows_of(spec, state) <= 0) {
+        bool null = false;
+        if (agg_is_more(spec->kind))
+            TRY(final_more(spec, state, out, i, &null, err));
+        else
+            null = rows_of(spec, state) <= 0;
+        if (null) {
             TRY(vec_need_valid(worker_arena(w), out, n, err));
             bit_clear(out->valid, i);
             continue;
         }
-        TRY(final_one(spec, state, out, i, err));
+        if (!agg_is_more(spec->kind)) TRY(final_one(spec, state, out, i, err));
     }
     return TCUDB_OK;
 }

@@ -56,6 +56,15 @@ void agg_add_square(MomentsInt *s, uint128 square);
 /* The value of a MIN, MAX or ANY state that has one. */
 Value agg_state_value(const AggSpec *spec, const char *state);
 
+/* agg_more.c: bits, statistics of two variables, ordered sets. */
+bool agg_is_more(AggKind kind);
+uint32_t agg_more_size(AggKind kind, Phys arg);
+bool agg_more_ordered(AggKind kind);
+tcudb_status agg_more_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
+                             const uint16_t *sel, uint32_t n, Error *err) MUST_CHECK;
+tcudb_status agg_more_combine(const AggSpec *spec, Worker *w, char *to, const char *from, Error *err) MUST_CHECK;
+tcudb_status agg_more_final(const AggSpec *spec, const char *state, Value *out, bool *null, Error *err) MUST_CHECK;
+
 enum { AGG_FEW = 64 };
 /* agg_few.c: adds the rows' values, or their number, to states of few groups; base is this aggregate's in group 0.
  * false: nothing done, too many groups, too few rows, NULLs, or no integers. */

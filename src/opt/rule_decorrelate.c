@@ -255,7 +255,7 @@ static tcudb_status counts_as_zero(Opt *opt, const Plan *agg, Expr *e, Expr **ou
     uint32_t n = 0;
     for (uint32_t i = 0; i < agg->agg.naggs; i++) {
         const AggCall *call = &agg->agg.aggs[i];
-        if (call->kind != AGG_COUNT && call->kind != AGG_COUNT_STAR) continue;
+        if (call->kind != AGG_COUNT && call->kind != AGG_COUNT_STAR && call->kind != AGG_REGR_COUNT) continue;
         Value zero = {.type = TYPE(TYPE_INT8)};
         Expr *args[2] = {expr_of_col(opt, &call->col, err), expr_const(opt->arena, &zero, 0, err)};
         TRY_PTR(args[0]);

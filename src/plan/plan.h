@@ -47,7 +47,8 @@ typedef struct AggCall {
     bool distinct;
     SortKey *order; /* STRING_AGG: the order its rows are taken in */
     uint32_t norder;
-    Expr *filter; /* FILTER (WHERE ...), or NULL */
+    bool descending; /* ordered sets: WITHIN GROUP (ORDER BY ... DESC) */
+    Expr *filter;    /* FILTER (WHERE ...), or NULL */
 } AggCall;
 
 /* Window functions: the result for a row depends on its partition's rows in the window's order. */

@@ -100,6 +100,7 @@ static tcudb_status print_agg_call(Printer *p, const AggCall *agg)
         if (i > 0) TRY(buf_text(p->buf, ", ", p->err));
         TRY(print_expr(p, agg->args[i]));
     }
+    if (agg->descending) TRY(buf_printf(p->buf, p->err, " desc"));
     for (uint32_t i = 0; i < agg->norder; i++) {
         TRY(buf_text(p->buf, i == 0 ? " order by " : ", ", p->err));
         TRY(print_key(p, &agg->order[i]));

@@ -36,6 +36,17 @@ typedef struct AggLine {
         name, kind, 1, {TYPE_FLOAT8}, TYPE_FLOAT8                                                                      \
     }
 
+#define EVERY_INTEGER(name, kind)                                                                                      \
+    {name, kind, 1, {TYPE_INT2}, 0}, {name, kind, 1, {TYPE_INT4}, 0},                                                  \
+    {                                                                                                                  \
+        name, kind, 1, {TYPE_INT8}, 0                                                                                  \
+    }
+
+#define STATISTIC(name, kind)                                                                                          \
+    {                                                                                                                  \
+        name, kind, 2, {TYPE_FLOAT8, TYPE_FLOAT8}, TYPE_FLOAT8                                                         \
+    }
+
 static const AggLine aggs[] = {
     {"count", AGG_COUNT, 1, {TYPE_NONE}, TYPE_INT8},
     {"sum", AGG_SUM, 1, {TYPE_INT2}, TYPE_INT8},
@@ -65,6 +76,24 @@ static const AggLine aggs[] = {
     {"bool_or", AGG_BOOL_OR, 1, {TYPE_BOOL}, TYPE_BOOL},
     {"string_agg", AGG_STRING_AGG, 2, {TYPE_TEXT, TYPE_TEXT}, TYPE_TEXT},
     {"any_value", AGG_ANY, 1, {TYPE_NONE}, TYPE_NONE},
+    EVERY_INTEGER("bit_and", AGG_BIT_AND),
+    EVERY_INTEGER("bit_or", AGG_BIT_OR),
+    EVERY_INTEGER("bit_xor", AGG_BIT_XOR),
+    STATISTIC("corr", AGG_CORR),
+    STATISTIC("covar_pop", AGG_COVAR_POP),
+    STATISTIC("covar_samp", AGG_COVAR_SAMP),
+    {"regr_count", AGG_REGR_COUNT, 2, {TYPE_FLOAT8, TYPE_FLOAT8}, TYPE_INT8},
+    STATISTIC("regr_avgx", AGG_REGR_AVGX),
+    STATISTIC("regr_avgy", AGG_REGR_AVGY),
+    STATISTIC("regr_sxx", AGG_REGR_SXX),
+    STATISTIC("regr_syy", AGG_REGR_SYY),
+    STATISTIC("regr_sxy", AGG_REGR_SXY),
+    STATISTIC("regr_slope", AGG_REGR_SLOPE),
+    STATISTIC("regr_intercept", AGG_REGR_INTERCEPT),
+    STATISTIC("regr_r2", AGG_REGR_R2),
+    STATISTIC("percentile_cont", AGG_PERCENTILE_CONT),
+    {"percentile_disc", AGG_PERCENTILE_DISC, 2, {TYPE_NONE, TYPE_FLOAT8}, TYPE_NONE},
+    {"mode", AGG_MODE, 1, {TYPE_NONE}, TYPE_NONE},
 };
 enum { AGG_COUNT_LINES = sizeof aggs / sizeof *aggs };
 
@@ -72,6 +101,13 @@ bool agg_exists(Str name)
 {
     for (size_t i = 0; i < AGG_COUNT_LINES; i++)
         if (str_equal(name, str_of(aggs[i].name)) && aggs[i].kind != AGG_ANY) return true;
+    return false;
+}
+
+bool agg_ordered_set(Str name)
+{
+    for (size_t i = 0; i < AGG_COUNT_LINES; i++)
+        if (aggs[i].kind >= AGG_PERCENTILE_CONT && str_equal(name, str_of(aggs[i].name))) return true;
     return false;
 }
 

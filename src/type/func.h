@@ -103,6 +103,24 @@ typedef enum AggKind {
     AGG_BOOL_OR,
     AGG_STRING_AGG,
     AGG_ANY, /* internal: any value of the group (functionally dependent columns) */
+    AGG_BIT_AND,
+    AGG_BIT_OR,
+    AGG_BIT_XOR,
+    AGG_CORR, /* from here on: (y, x) */
+    AGG_COVAR_POP,
+    AGG_COVAR_SAMP,
+    AGG_REGR_COUNT,
+    AGG_REGR_AVGX,
+    AGG_REGR_AVGY,
+    AGG_REGR_SXX,
+    AGG_REGR_SYY,
+    AGG_REGR_SXY,
+    AGG_REGR_SLOPE,
+    AGG_REGR_INTERCEPT,
+    AGG_REGR_R2,
+    AGG_PERCENTILE_CONT, /* ordered sets: (value of WITHIN GROUP, fraction) */
+    AGG_PERCENTILE_DISC,
+    AGG_MODE,
     AGG_KINDS
 } AggKind;
 
@@ -116,10 +134,12 @@ bool agg_exists(Str name);
 tcudb_status agg_resolve(Str name, const Type *args, uint32_t nargs, bool star, int position, AggCallType *out,
                          Error *err) MUST_CHECK;
 const char *agg_name(AggKind kind);
+/* Of a call WITHIN GROUP. */
+bool agg_ordered_set(Str name);
 
-/* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
 /* Appends a name as SQL must spell it: "in quotes" where it is not plain or reserved. */
 tcudb_status text_quote_name(Str s, Buf *buf, Error *err) MUST_CHECK;
+/* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
 /* A numeric value of any form as Num; not NULL. */
 Num value_num(const Value *value);
