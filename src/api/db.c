@@ -70,8 +70,11 @@ static tcudb_status open_instance(const char *path, const tcudb_options *options
     uint32_t threads = options->threads != 0 ? options->threads : default_threads();
     TRY(pool_new(threads, &out->pool, err));
     bool memory = path == NULL || path[0] == '\0';
-    tcudb_status status = db_open(memory ? NULL : path, &db_options, &out->db, err);
-    if (status != TCUDB_OK) pool_free(out->pool);
+    tcudb_status status = corrections_new(&out->corrections, err);
+    if (status == TCUDB_OK) status = db_open(memory ? NULL : path, &db_options, &out->db, err);
+    if (status == TCUDB_OK) return TCUDB_OK;
+    corrections_free(out->corrections);
+    pool_free(out->pool);
     return status;
 }
 
@@ -106,6 +109,7 @@ void api_db_unref(tcudb_db *db)
     if (before > 1) return;
     db_close(db->instance.db);
     pool_free(db->instance.pool);
+    corrections_free(db->instance.corrections);
     mem_free(NULL, db, sizeof *db);
 }
 

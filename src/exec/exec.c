@@ -219,7 +219,10 @@ tcudb_status exec_produce(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     down->from = node;
     atomic_fetch_add_explicit(&node->stats.loops, 1, memory_order_relaxed);
-    return node->op->run(x, node, down, err);
+    uint64_t start = exec_clock();
+    tcudb_status status = node->op->run(x, node, down, err);
+    atomic_fetch_add_explicit(&node->stats.wall_ns, exec_clock() - start, memory_order_relaxed);
+    return status;
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------ */
@@ -300,6 +303,7 @@ tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, v
     size_t before = peak_begin(env->mem);
     tcudb_status status = exec_begin(&x, env, phys, pool_workers(env->pool), err);
     if (status == TCUDB_OK) status = run_root(&x, &root, err);
+    if (status == TCUDB_OK) exec_settle(env, phys);
     if (report != NULL) {
         *report = (ExecReport){.engine = "cpu", .exact = true, .rows = phys->writes ? x.written : root.rows};
         report->peak_bytes = peak_end(env->mem, before);

@@ -6,6 +6,7 @@
 
 #include "base/settings.h"
 #include "phys/phys.h"
+#include "opt/corrections.h"
 #include "tensor/rates.h"
 
 /* Rows and bytes done so far, for progress bars: read by any thread. */
@@ -19,7 +20,8 @@ typedef struct ExecEnv {
     Pool *pool;
     Mem *mem;
     const Settings *settings;
-    const Rates *rates; /* contractions need them */
+    const Rates *rates;       /* contractions need them */
+    Corrections *corrections; /* NULL: nothing is learnt */
     const Value *params;
     uint32_t nparams;
     int64_t now;

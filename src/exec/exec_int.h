@@ -147,6 +147,9 @@ void exec_free(Exec *x, void *ptr);
 /* Runs and keeps those CTEs below the node that depend on no outer column, so that children find them. */
 tcudb_status exec_materialise_ctes(Exec *x, PhysNode *node, Error *err) MUST_CHECK;
 
+/* settle.c: what nodes with candidates took; teaches env->corrections. */
+void exec_settle(const ExecEnv *env, const PhysPlan *phys);
+
 /* A stage that hands batches on one at a time, in task order. */
 typedef struct Ordered Ordered;
 typedef tcudb_status (*OrderedFn)(void *ctx, const Batch *batch, Error *err);

@@ -25,10 +25,42 @@ double card_drawn(double d, double n)
     return e < 1 ? 1 : e;
 }
 
+double card_combined(double d, double n)
+{
+    static const double GRID = 0.5, SLACK = 1.05; /* distinct counts are estimates */
+    return n > GRID * d && n <= SLACK * d ? n : card_drawn(d, n);
+}
+
+typedef struct Held {
+    const Opt *opt;
+    const Expr *e;
+    double share;
+} Held;
+
+static void narrow(Held *h, const Plan *plan)
+{
+    for (uint32_t i = 0; i < plan->ninputs; i++) narrow(h, plan->inputs[i]);
+    if (plan->kind != PLAN_SCAN) return;
+    for (uint32_t c = 0; c < plan->ncols; c++) {
+        if (!expr_has_col(h->e, plan->cols[c].id)) continue;
+        for (uint32_t f = 0; f < plan->scan.nfilters; f++)
+            if (expr_has_col(plan->scan.filters[f], plan->cols[c].id))
+                h->share *= card_selectivity(h->opt, plan->scan.filters[f]);
+    }
+}
+
+double card_held(const Opt *opt, const Plan *plan, const Expr *e)
+{
+    Held h = {.opt = opt, .e = e, .share = 1};
+    narrow(&h, plan);
+    double d = card_distinct(opt, e, INFINITY) * h.share;
+    return d < 1 ? 1 : d;
+}
+
 static double group_rows(const Opt *opt, const Plan *agg, double rows)
 {
     double groups = 1;
-    for (uint32_t i = 0; i < agg->agg.ngroups; i++) groups *= card_distinct(opt, agg->agg.groups[i].expr, INFINITY);
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++) groups *= card_held(opt, agg->inputs[0], agg->agg.groups[i].expr);
     return agg->agg.ngroups == 0 ? 1 : card_drawn(groups, rows);
 }
 

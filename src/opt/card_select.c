@@ -29,9 +29,21 @@ typedef struct Domain {
     double product;
 } Domain;
 
+/* Whatever a, a % constant has fewer values than twice the constant. */
+static double modulus(const Expr *e)
+{
+    if (!expr_is_func(e, "%") || e->nargs != 2 || e->args[1]->kind != EXPR_CONST) return INFINITY;
+    double m = fabs(card_number(&e->args[1]->value));
+    return m >= 1 ? m : INFINITY;
+}
+
 static bool multiply_domain(void *ctx, const Expr *e)
 {
     Domain *d = ctx;
+    if (modulus(e) < INFINITY) {
+        d->product *= fmin(modulus(e), card_distinct(d->opt, e->args[0], INFINITY));
+        return false;
+    }
     if (e->kind != EXPR_COL) return true;
     double distinct = card_fact(d->opt, e->col)->distinct;
     d->product *= distinct > 0 ? distinct : DISTINCT_GUESS;

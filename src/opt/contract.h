@@ -46,7 +46,7 @@ uint64_t contract_relations(const JoinGraph *g, const Expr *e);
 uint64_t contract_op_relations(const JoinGraph *g, const GraphOp *op);
 uint64_t contract_all(const JoinGraph *g);
 /* The left half of the best split; 0: none, *why says what stands in the way. */
-uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, const char **why);
+uint64_t contract_split(const JoinGraph *g, const Plan *agg, const char **why);
 
 /* ---- contract_range.c ----------------------------------------------------------------------- */
 

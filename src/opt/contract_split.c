@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-enum { MIN_FANOUT = 4, MIN_PAIRS = 50000 };
-
 uint64_t contract_op_relations(const JoinGraph *g, const GraphOp *op)
 {
     uint64_t set = 0;
@@ -82,10 +80,10 @@ static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, bool 
 }
 
 /* The best split by the rows of its halves; 0: none. */
-uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, const char **why)
+uint64_t contract_split(const JoinGraph *g, const Plan *agg, const char **why)
 {
     uint64_t all = contract_all(g), best = 0;
-    double best_rows = INFINITY, pairs = graph_rows(g, all);
+    double best_rows = INFINITY;
     for (uint64_t left = 1; left < all; left += 2) {
         uint64_t right = all & ~left;
         if (!connected(g, left) || !connected(g, right)) continue;
@@ -98,8 +96,5 @@ uint64_t contract_split(const Opt *opt, const JoinGraph *g, const Plan *agg, con
             best = left;
         }
     }
-    bool forced = opt->env->settings->engine == ENGINE_TCU;
-    if (best == 0 || forced || (pairs >= MIN_PAIRS && pairs >= MIN_FANOUT * best_rows)) return best;
-    *why = "the join hardly multiplies rows";
-    return 0;
+    return best;
 }

@@ -1,15 +1,19 @@
 /*
- * cost_cpu.c: what nodes cost on the CPU, in seconds of one core.
+ * cost_cpu.c: what nodes cost on the CPU.
  *
- * Linear in rows, with the cost of a row depending on whether the hash table it meets fits the caches:
- * the curves of Rates (tensor/rates.h).
+ * Linear in rows, with the cost of a row depending on the size of the table that it meets (tensor/rates.h). The same
+ * distinctions as the operators make: joins over dense keys and hashed ones, ranges of matches gathered or put out as
+ * they lie, groups in an array or hashed. A pipeline runs in as many pieces as its leftmost table has segments, so
+ * a small table keeps one core busy and the others idle.
+ * The three terms of a tree: `build` is everything below its topmost join and that join's table; `multiply` the
+ * meeting of the rows and all that is done to them; `emit` the last groups.
  */
 #include "opt/opt_int.h"
 
 #include <assert.h>
 #include <math.h>
 
-static const double NS = 1e-9;
+static const double NS = 1e-9, LONG_RANGE = 128, DENSE_PER_ROW = 32, DENSE_MIN = 65536, OUT_TASK = 16384;
 
 double cost_hash_join(const Rates *r, double left, double right, double out)
 {
@@ -21,8 +25,10 @@ double cost_nested_join(const Rates *r, double left, double right, double out)
     return NS * (left * right * r->nested_pair + right + out * r->out_row);
 }
 
-double cost_aggregate(const Rates *r, double rows, double groups)
+double cost_aggregate(const Rates *r, double rows, double groups, double domain)
 {
+    if (domain < INFINITY)
+        return NS * (rows * (rate_at(&r->dense_group, domain) + r->group_value) + domain * r->cell_scan);
     return NS * (rows * rate_at(&r->group, groups) + groups * r->group_new);
 }
 
@@ -32,6 +38,30 @@ double cost_sort(const Rates *r, double rows, double kept)
     return NS * rows * (1 + r->sort_step * steps);
 }
 
+static double rows_of(const CostEnv *env, const Plan *plan)
+{
+    return env->rows == NULL ? plan->rows : env->rows(env->ctx, plan);
+}
+
+double cost_tasks(const CostEnv *env, const Plan *plan)
+{
+    switch (plan->kind) {
+    case PLAN_SCAN: return ceil((double)table_rows(plan->scan.table) / SEGMENT_ROWS);
+    case PLAN_AGGREGATE:
+    case PLAN_DISTINCT: return ceil(rows_of(env, plan) / OUT_TASK);
+    case PLAN_CONTRACT:
+    case PLAN_SORT: return env->workers;
+    default: return plan->ninputs == 0 ? 1 : cost_tasks(env, plan->inputs[0]);
+    }
+}
+
+/* Cores that the node's input keeps busy. */
+static double cores(const CostEnv *env, const Plan *plan)
+{
+    double tasks = cost_tasks(env, plan);
+    return tasks < 1 ? 1 : fmin(tasks, env->workers);
+}
+
 static bool joins_by_hash(const Plan *join)
 {
     for (uint32_t i = 0; i < join->join.nconds; i++)
@@ -39,35 +69,88 @@ static bool joins_by_hash(const Plan *join)
     return false;
 }
 
-static double node_cost(const Rates *r, const Plan *plan)
+static Price join_price(const CostEnv *env, const Plan *plan, double left, double right, double out)
 {
-    double in = plan->ninputs > 0 ? plan->inputs[0]->rows : 0;
-    double right = plan->ninputs > 1 ? plan->inputs[1]->rows : 0;
+    const Rates *r = env->rates;
+    if (!joins_by_hash(plan))
+        return (Price){.build = right, .multiply = left * right * r->nested_pair + out * r->out_row};
+    bool dense = plan->domain <= fmax(DENSE_PER_ROW * right, DENSE_MIN);
+    double fan = left > 0 ? out / left : 0;
+    const RateCurve *build = !dense ? &r->build_hash : fan > 1.01 ? &r->build_ranges : &r->build;
+    Price p = {.build = right * rate_at(build, right)};
+    p.multiply = left * rate_at(dense ? &r->probe : &r->probe_hash, right);
+    if (dense && fan >= LONG_RANGE)
+        p.multiply += out * r->range_row + out / fmin(fan, BATCH_ROWS) * r->range_start;
+    else
+        p.multiply += out * (fan > 1.01 ? r->pair_row : r->out_row);
+    return p;
+}
+
+/* What the aggregates do to a row besides finding its group. */
+static double update_price(const Rates *r, const Plan *plan, double in, double *words)
+{
+    double ns = 0;
+    for (uint32_t i = 0; i < plan->agg.naggs; i++) {
+        const AggCall *call = &plan->agg.aggs[i];
+        bool numeric = type_phys(call->col.type) == PHYS_I128;
+        if (call->distinct) ns += rate_at(&r->group, in / 8);
+        if (call->nargs == 0) continue;
+        ns += numeric ? r->group_wide : r->group_value;
+        *words += numeric ? 4 : 1;
+        if (call->args[0]->kind == EXPR_COL) continue;
+        ns += type_phys(call->args[0]->type) == PHYS_I128 ? r->numeric_value : r->project_value;
+    }
+    return ns;
+}
+
+static Price group_price(const CostEnv *env, const Plan *plan, double in, double groups)
+{
+    const Rates *r = env->rates;
+    double words = 1, update = update_price(r, plan, in, &words);
+    if (plan->agg.ngroups == 0) return (Price){.multiply = in * (r->all_row + update), .emit = r->group_new};
+    if (plan->domain < INFINITY)
+        return (Price){.multiply = in * (rate_at(&r->dense_group, plan->domain * words) + update),
+                       .emit = groups * r->group_out + plan->domain * r->cell_scan};
+    return (Price){.multiply = in * (rate_at(&r->group, groups) + update), .emit = groups * r->group_new};
+}
+
+/* Of the node alone; nanoseconds of one core. */
+static Price node_price(const CostEnv *env, const Plan *plan)
+{
+    const Rates *r = env->rates;
+    double in = plan->ninputs > 0 ? rows_of(env, plan->inputs[0]) : 0, out = rows_of(env, plan);
+    double right = plan->ninputs > 1 ? rows_of(env, plan->inputs[1]) : 0;
     switch (plan->kind) {
     case PLAN_SCAN:
         in = (double)table_rows(plan->scan.table);
-        return NS * in * (r->scan_value * plan->ncols + r->filter_row * plan->scan.nfilters);
-    case PLAN_FILTER: return NS * in * r->filter_row * plan->filter.nconds;
-    case PLAN_PROJECT: return NS * in * r->project_value * plan->ncols;
-    case PLAN_JOIN:
-        return joins_by_hash(plan) ? cost_hash_join(r, in, right, plan->rows)
-                                   : cost_nested_join(r, in, right, plan->rows);
-    case PLAN_APPLY: return in * plan->inputs[1]->cost; /* run once a row; its own cost is added once more */
-    case PLAN_AGGREGATE: return cost_aggregate(r, in, plan->rows);
-    case PLAN_DISTINCT: return cost_aggregate(r, in, plan->rows);
-    case PLAN_SORT: return cost_sort(r, in, plan->rows);
-    case PLAN_SET_OP: return plan->set_op.all ? NS * (in + right) : cost_aggregate(r, in + right, plan->rows);
-    default: return NS * plan->rows;
+        return (Price){.build = in * r->filter_row * plan->scan.nfilters + out * r->scan_value * plan->ncols};
+    case PLAN_FILTER: return (Price){.multiply = in * r->filter_row * plan->filter.nconds};
+    case PLAN_PROJECT: return (Price){.multiply = in * r->project_value * plan->ncols};
+    case PLAN_JOIN: return join_price(env, plan, in, right, out);
+    case PLAN_AGGREGATE: return group_price(env, plan, in, out);
+    case PLAN_DISTINCT: return (Price){.multiply = in * rate_at(&r->group, out), .emit = out * r->group_new};
+    case PLAN_SORT: return (Price){.multiply = cost_sort(r, in, out) / NS};
+    case PLAN_SET_OP: return (Price){.multiply = (in + right) * (plan->set_op.all ? 1 : rate_at(&r->group, out))};
+    default: return (Price){.multiply = out};
     }
 }
 
-void cost_plan(const Rates *r, Plan *plan)
+Price cost_tree(const CostEnv *env, const Plan *plan)
 {
-    double cost = 0;
+    bool priced = plan->kind == PLAN_CONTRACT && plan->candidates != NULL;
+    if (priced) return plan->candidates->items[plan->candidates->taken].price;
+    Price p = {0}, own = node_price(env, plan);
+    double share = NS / (plan->ninputs == 0 ? cores(env, plan) : cores(env, plan->inputs[0]));
     for (uint32_t i = 0; i < plan->ninputs; i++) {
-        cost_plan(r, plan->inputs[i]);
-        cost += plan->inputs[i]->cost;
+        Price below = cost_tree(env, plan->inputs[i]);
+        bool through = plan->kind != PLAN_JOIN;
+        p.build += through ? below.build : price_total(below);
+        p.multiply += through ? below.multiply + below.emit : 0;
     }
-    assert(plan->rows >= 0);
-    plan->cost = cost + node_cost(r, plan);
+    if (plan->kind == PLAN_APPLY)
+        p.multiply += rows_of(env, plan->inputs[0]) * price_total(cost_tree(env, plan->inputs[1]));
+    p.build += own.build * share + env->rates->start * NS;
+    p.multiply += own.multiply * share;
+    p.emit += own.emit * NS / cores(env, plan);
+    return p;
 }

@@ -5,6 +5,7 @@
 #define OPT_OPT_H
 
 #include "base/settings.h"
+#include "opt/corrections.h"
 #include "plan/plan.h"
 #include "tensor/rates.h"
 
@@ -12,7 +13,8 @@ typedef struct OptEnv {
     Arena *arena;
     const Settings *settings;
     const Rates *rates;
-    const Value *params; /* values if known (then folded), or NULL */
+    Corrections *corrections; /* NULL: none are made */
+    const Value *params;      /* values if known (then folded), or NULL */
     uint32_t nparams;
     int64_t now;
     ColId next_col; /* for new columns; counts up */

@@ -8,6 +8,7 @@
 #define OPT_OPT_INT_H
 
 #include "catalog/catalog.h"
+#include "opt/cost.h"
 #include "opt/opt.h"
 
 /* What is known or guessed of a column, from its table's statistics. */
@@ -28,6 +29,7 @@ typedef struct Opt {
     OptEnv *env;
     Arena *arena;
     bool changed;
+    bool pricing;       /* a copy is rewritten to see what it would cost */
     uint32_t next_semi; /* ids of semi-join bitmaps */
     Plan *statement;    /* the statement's root; a rule may be working on a CTE's */
     ColFact *facts;     /* by ColId; card_columns.c */
@@ -179,17 +181,20 @@ bool card_dict_share(const Opt *opt, const Expr *e, double *share);
 double card_equality(const Opt *opt, const Expr *a, const Expr *b);
 /* Sets rows of every node below that has none (all: of every node). */
 void card_rows(const Opt *opt, Plan *plan, bool all);
+/* The same among the rows of the plan, after the filters of its scans on the expression's columns. */
+double card_held(const Opt *opt, const Plan *plan, const Expr *e);
+/* Distinct combinations among n rows, of d that there could be; of columns that fill a grid, each row is one. */
+double card_combined(double d, double n);
 /* Distinct values among n rows drawn from d values. */
 double card_drawn(double d, double n);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
-/* cost_cpu.c: seconds of one core. */
-double cost_hash_join(const Rates *r, double left, double right, double out);
-double cost_nested_join(const Rates *r, double left, double right, double out);
-double cost_aggregate(const Rates *r, double rows, double groups);
-double cost_sort(const Rates *r, double rows, double kept);
-/* Sets cost (inputs included) of every node from its rows. */
-void cost_plan(const Rates *r, Plan *plan);
+/* card_domains.c: sets the domain of every aggregate and join. */
+void card_domains(const Opt *opt, Plan *plan);
+/* Combinations that the keys of an aggregate over so many rows can take; INFINITY: it would hash them. */
+double card_keys_domain(const Opt *opt, const NamedExpr *keys, uint32_t n, double rows);
+/* Whether the contraction's rows are coded from exact bounds (exec/tcu/direct.c); then *codes: of its keys. */
+bool contract_codes_directly(const Opt *opt, const Plan *contract, double *codes);
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 

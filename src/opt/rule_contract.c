@@ -15,9 +15,10 @@
  *
  * Why: the join's rows, one a matching pair, are never made; per key it costs a_k x b_k multiply-adds in cache or
  * one column of a matrix product. When it loses: when the join does not multiply rows (keys unique on a side),
- * so it is done only from an estimated fan-out on, unless SET tcudb.engine = tcu asks for it. Grouping on one
- * side alone needs no product: rule_eager's sums below the join do it.
+ * so it is done where its price is the lowest (candidates.c), unless SET tcudb.engine = tcu asks for it. Grouping on
+ * one side alone needs no product: rule_eager's sums below the join do it.
  */
+#include "opt/candidates.h"
 #include "opt/contract.h"
 
 #include <math.h>
@@ -84,6 +85,19 @@ static tcudb_status always_one_row(Opt *opt, Plan *node, Plan **slot, Error *err
     return TCUDB_OK;
 }
 
+/* Prices the contraction and the ordinary plan; the one that is taken carries the list. */
+static tcudb_status contract_pays(Opt *opt, Plan *ordinary, Plan *node, bool *pays, Error *err)
+{
+    Candidates *list;
+    TRY(candidates_new(opt, &list, err));
+    TRY(candidates_ordinary(opt, list, ordinary, err));
+    TRY(candidates_contract(opt, list, node, err));
+    candidates_choose(opt, list);
+    *pays = list->items[list->taken].form >= CANDIDATE_SPARSE;
+    *(*pays ? &node->candidates : &ordinary->candidates) = list;
+    return TCUDB_OK;
+}
+
 tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err)
 {
     JoinGraph g = {0};
@@ -97,7 +111,7 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
         g.rels[i].rows = g.rels[i].plan->rows;
     }
     TRY(graph_finish(opt, &g, err));
-    uint64_t left = g.above.n > 0 ? 0 : contract_split(opt, &g, agg, &s.why);
+    uint64_t left = g.above.n > 0 ? 0 : contract_split(&g, agg, &s.why);
     if (left == 0) return note_refusal(opt, agg, s.why, err);
     TRY(contract_calls(opt, agg, &calls, err));
     Plan *node = NULL;
@@ -106,6 +120,9 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     if (!ok) return note_refusal(opt, agg, s.why, err);
     TRY(note_proof(opt, node, err));
     for (uint32_t side = 0; side < 2; side++) TRY(contract_half(opt, node, side, err));
+    bool pays;
+    TRY(contract_pays(opt, *slot, node, &pays, err));
+    if (!pays) return TCUDB_OK;
     *slot = node;
     opt->changed = true;
     if (agg->agg.ngroups == 0) TRY(always_one_row(opt, node, &node, err));

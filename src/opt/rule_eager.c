@@ -11,9 +11,10 @@
  * Right because: rows of one input that agree on those columns meet the same rows of the other and fall
  * into the same group, so they may be combined first; eager_split.c says how for each aggregate, exactly,
  * with bag multiplicities, NULLs, PostgreSQL's result types and its overflow errors.
- * Loses when: grouping hardly shrinks the input; so only where the cost model sees a clear gain, which is
+ * Loses when: grouping hardly shrinks the input; so it is done where its price is lower (candidates.c), which is
  * where the join multiplies rows.
  */
+#include "opt/candidates.h"
 #include "opt/eager.h"
 
 #include <assert.h>
@@ -50,8 +51,8 @@ static double grouped_rows(Opt *opt, const EagerSide *side)
     for (uint32_t i = 0; i < side->nkeys; i++)
         if (colset_add(opt, &keys, side->keys[i].col.id, NULL) != TCUDB_OK) return side->plan->rows;
     if (plan_unique_on(opt, side->plan, &keys)) return side->plan->rows; /* nothing to combine */
-    for (uint32_t i = 0; i < side->nkeys; i++) groups *= card_distinct(opt, side->keys[i].expr, INFINITY);
-    return card_drawn(groups, side->plan->rows);
+    for (uint32_t i = 0; i < side->nkeys; i++) groups *= card_held(opt, side->plan, side->keys[i].expr);
+    return card_combined(groups, side->plan->rows);
 }
 
 /* Rows whose keys are equal must be alike in all that is computed from the keys above; and a side whose keys are
@@ -67,16 +68,19 @@ static bool keys_allow(Opt *opt, const EagerSide *side)
     return true;
 }
 
-/* Chooses which sides to aggregate; none: *gain false. */
-static void choose_sides(Eager *e, bool *gain)
+/* Chooses which sides to aggregate; none: *gain false. Must: the cheapest of those that can be, whatever it costs. */
+static void choose_sides(Eager *e, bool must, bool *gain)
 {
     const Rates *r = e->opt->env->rates;
-    double rows[2], grouped[2], out = e->join->rows, best;
+    double rows[2], grouped[2], domain[2], out = e->join->rows, best;
+    double top = card_keys_domain(e->opt, e->agg->agg.groups, e->agg->agg.ngroups, out);
     for (int i = 0; i < 2; i++) {
         rows[i] = e->sides[i].plan->rows;
         grouped[i] = grouped_rows(e->opt, &e->sides[i]);
+        domain[i] = card_keys_domain(e->opt, e->sides[i].keys, e->sides[i].nkeys, rows[i]);
     }
-    best = GAIN * (cost_hash_join(r, rows[0], rows[1], out) + cost_aggregate(r, out, e->agg->rows));
+    best =
+        must ? INFINITY : GAIN * (cost_hash_join(r, rows[0], rows[1], out) + cost_aggregate(r, out, e->agg->rows, top));
     *gain = false;
     uint32_t allowed = keys_allow(e->opt, &e->sides[0]) | (uint32_t)keys_allow(e->opt, &e->sides[1]) << 1;
     for (uint32_t pre = 1; pre < 4; pre++) {
@@ -84,10 +88,10 @@ static void choose_sides(Eager *e, bool *gain)
         if ((pre & ~allowed) != 0) continue;
         for (int i = 0; i < 2; i++) {
             n[i] = (pre >> i & 1) != 0 ? grouped[i] : rows[i];
-            if ((pre >> i & 1) != 0) cost += cost_aggregate(r, rows[i], grouped[i]);
+            if ((pre >> i & 1) != 0) cost += r->start * 1e-9 + cost_aggregate(r, rows[i], grouped[i], domain[i]);
             shrink *= n[i] / rows[i];
         }
-        cost += cost_hash_join(r, n[0], n[1], out * shrink) + cost_aggregate(r, out * shrink, e->agg->rows);
+        cost += cost_hash_join(r, n[0], n[1], out * shrink) + cost_aggregate(r, out * shrink, e->agg->rows, top);
         if (cost >= best) continue;
         best = cost;
         *gain = true;
@@ -160,23 +164,24 @@ static tcudb_status build(Eager *e, Expr *const *finals, Plan **out, Error *err)
     return plan_new_project(opt, top, exprs, agg->ncols, out, err);
 }
 
-static tcudb_status rewrite(Opt *opt, Plan **slot, Error *err)
+static tcudb_status rewrite(Opt *opt, Plan **slot, bool must, bool *done, Error *err)
 {
     Plan *agg = *slot, *join = agg->inputs[0];
     Eager e = {.opt = opt, .agg = agg, .join = join};
     ColSet used = {0};
     bool ok = true;
+    *done = false;
     TRY(used_cols(opt, agg, join, &used, err));
     for (int i = 0; i < 2; i++) {
         e.sides[i].plan = join->inputs[i];
         TRY(side_keys(opt, &used, &e.sides[i], err));
     }
-    choose_sides(&e, &ok);
+    choose_sides(&e, must, &ok);
     Expr **finals = ARENA_ARRAY(opt->arena, Expr *, agg->agg.naggs, err);
     TRY_PTR(finals);
     for (uint32_t i = 0; i < agg->agg.naggs && ok; i++) TRY(eager_split(&e, &agg->agg.aggs[i], &finals[i], &ok, err));
     if (!ok) return TCUDB_OK;
-    opt->changed = true;
+    opt->changed = *done = true;
     return build(&e, finals, slot, err);
 }
 
@@ -189,16 +194,49 @@ static bool volatile_part(const Plan *agg, const Plan *join)
     return false;
 }
 
-static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
+static bool fits(const Plan *plan)
 {
-    Plan *plan = *slot;
-    bool fits = plan->kind == PLAN_AGGREGATE && plan->inputs[0]->kind == PLAN_JOIN &&
-                plan->inputs[0]->join.kind == JOIN_INNER && !volatile_part(plan, plan->inputs[0]);
-    if (fits) TRY(rewrite(opt, slot, err));
-    plan = *slot;
+    return plan->kind == PLAN_AGGREGATE && plan->inputs[0]->kind == PLAN_JOIN &&
+           plan->inputs[0]->join.kind == JOIN_INNER && !volatile_part(plan, plan->inputs[0]);
+}
+
+static tcudb_status visit(Opt *opt, Plan **slot, Error *err);
+
+static tcudb_status visit_inputs(Opt *opt, Plan *plan, Error *err)
+{
     assert(plan->ninputs <= 2 || plan->kind == PLAN_CONTRACT);
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
     return TCUDB_OK;
+}
+
+tcudb_status eager_rewrite(Opt *opt, Plan **slot, bool *done, Error *err)
+{
+    *done = false;
+    if (!fits(*slot)) return TCUDB_OK;
+    TRY(rewrite(opt, slot, true, done, err));
+    return *done ? visit_inputs(opt, *slot, err) : TCUDB_OK;
+}
+
+/* Plain or vector, by price, unless rule_contract has asked already. */
+static tcudb_status decide(Opt *opt, Plan *agg, Error *err)
+{
+    if (agg->candidates != NULL) return TCUDB_OK;
+    TRY(candidates_new(opt, &agg->candidates, err));
+    TRY(candidates_ordinary(opt, agg->candidates, agg, err));
+    candidates_choose(opt, agg->candidates);
+    return TCUDB_OK;
+}
+
+static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
+{
+    Plan *plan = *slot;
+    bool done = false;
+    if (!fits(plan)) return visit_inputs(opt, plan, err);
+    if (!opt->pricing) TRY(decide(opt, plan, err));
+    bool must = !opt->pricing && plan->candidates->items[plan->candidates->taken].form == CANDIDATE_VECTOR;
+    if (must || opt->pricing) TRY(rewrite(opt, slot, must, &done, err));
+    if (done) (*slot)->inputs[0]->candidates = plan->candidates;
+    return visit_inputs(opt, done ? (*slot)->inputs[0] : plan, err);
 }
 
 tcudb_status rule_eager(Opt *opt, Plan **root, Error *err)

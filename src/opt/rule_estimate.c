@@ -11,7 +11,9 @@ tcudb_status rule_estimate(Opt *opt, Plan **root, Error *err)
 {
     TRY(card_collect(opt, *root, err));
     card_rows(opt, *root, true);
-    cost_plan(opt->env->rates, *root);
+    card_domains(opt, *root);
+    CostEnv env = {.rates = opt->env->rates, .workers = opt->env->workers};
+    (*root)->cost = price_total(cost_tree(&env, *root));
     assert((*root)->cost >= 0);
     opt->changed = true;
     return TCUDB_OK;

@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "plan/plan.h"
+#include "tensor/product.h"
 
 #include <stdatomic.h>
 
@@ -40,7 +41,26 @@ typedef struct OpStats {
     _Atomic uint64_t phase_ns; /* in loops that the operator itself started */
     _Atomic uint64_t down_ns;  /* of that and of its pushes: spent by those above it */
     _Atomic uint64_t loops;
+    _Atomic uint64_t wall_ns; /* from the start of its run to the end, on the clock */
 } OpStats;
+
+/* What a contraction found out while it ran. */
+typedef struct PhysProduct {
+    ProductReport report;
+    bool direct;          /* rows coded from exact bounds */
+    double build_seconds; /* until the operands stood, inputs included */
+} PhysProduct;
+
+/* What a node with candidates took, all below it included and all above it not. */
+typedef struct PhysActual {
+    bool done;
+    CandidateForm form;
+    double predicted; /* of what ran, with the rows that there really were */
+    double seconds;
+    double build, multiply;    /* of a contraction */
+    double work, work_seconds; /* pairs or operations; 0: no rate */
+    const char *unit;
+} PhysActual;
 
 struct PhysNode {
     const Op *op;
@@ -50,6 +70,8 @@ struct PhysNode {
     OpStats stats;
     char why[PHYS_NOTE];  /* why not the other operators */
     char note[PHYS_NOTE]; /* how it ran: "dense array of 2556", "bitmap" */
+    PhysProduct product;
+    PhysActual actual;
 };
 
 /* What is known of a column in all rows of the statement; from exact facts of segments. */

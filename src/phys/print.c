@@ -6,7 +6,7 @@
  *
  * Time is what the operator itself used, summed over workers.
  */
-#include "phys/phys.h"
+#include "phys/print_int.h"
 
 static uint64_t load(const _Atomic uint64_t *counter)
 {
@@ -28,8 +28,9 @@ typedef struct Printer {
     uint32_t depth;
 } Printer;
 
-static tcudb_status indent(const Printer *p, uint32_t more, Error *err)
+static tcudb_status indent(const void *ctx, uint32_t more, Error *err)
 {
+    const Printer *p = ctx;
     for (uint32_t i = 0; i < p->depth + more; i++) TRY(buf_text(p->buf, "  ", err));
     return TCUDB_OK;
 }
@@ -176,6 +177,7 @@ static tcudb_status print_text(Printer *p, const PhysNode *node, Error *err)
         TRY(indent(p, 1, err));
         TRY(buf_printf(p->buf, err, "%s\n", node->plan->note));
     }
+    TRY(print_candidates_text(node, p->analyze, p->buf, indent, p, err));
     if (p->analyze && node->note[0] != '\0') {
         TRY(indent(p, 1, err));
         TRY(buf_printf(p->buf, err, "How: %s\n", node->note));
@@ -228,6 +230,7 @@ static tcudb_status print_json(Printer *p, const PhysNode *node, Error *err)
         TRY(buf_text(p->buf, "\"Note\": ", err));
         TRY(json_string(p->buf, str_of(node->plan->note), err));
     }
+    TRY(print_candidates_json(node, p->analyze, p->buf, indent, p, err));
     if (node->ninputs > 0) {
         TRY(buf_text(p->buf, ",\n", err));
         TRY(indent(p, 1, err));

@@ -9,6 +9,7 @@
 #include "plan/plan_int.h"
 
 #include <assert.h>
+#include <math.h>
 
 static const char *const kind_names[] = {
 #define NODE(name, text) [PLAN_##name] = text,
@@ -47,6 +48,7 @@ Plan *plan_new(Arena *arena, PlanKind kind, uint32_t ninputs, uint32_t ncols, Er
     plan->ninputs = ninputs;
     plan->ncols = ncols;
     plan->rows = plan->cost = -1;
+    plan->domain = INFINITY;
     plan->inputs = ARENA_ARRAY(arena, Plan *, ninputs, err);
     if (plan->inputs == NULL) return NULL;
     plan->cols = ARENA_ARRAY(arena, PlanCol, ncols, err);

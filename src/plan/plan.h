@@ -12,6 +12,7 @@
 
 #include "catalog/catalog.h"
 #include "expr/expr.h"
+#include "plan/candidate.h"
 
 typedef enum PlanKind {
 #define NODE(name, text) PLAN_##name,
@@ -166,9 +167,12 @@ struct Plan {
     Plan **inputs;
     uint32_t ncols; /* output */
     PlanCol *cols;
-    double rows;      /* estimate; < 0: none yet */
-    double cost;      /* estimate in seconds of one core; < 0: none yet */
-    const char *note; /* what a rule wants EXPLAIN to say of the node; NULL: nothing */
+    double rows;            /* estimate; < 0: none yet */
+    double cost;            /* estimate in seconds; < 0: none yet */
+    double domain;          /* AGGREGATE: combinations that its keys can take, JOIN: values of its one key, where exact
+                               bounds make them an array; INFINITY: they do not */
+    Candidates *candidates; /* how else the node could be done; NULL: not asked */
+    const char *note;       /* what a rule wants EXPLAIN to say of the node; NULL: nothing */
     union {
         struct { /* SCAN: live rows of a table */
             const Table *table;

@@ -37,12 +37,18 @@ tcudb_status session_set_up(Run *run, Error *err)
     return find_pool(session, &run->pool, err);
 }
 
+static Corrections *corrections_of(const Session *session)
+{
+    return session->settings.corrections ? session->instance->corrections : NULL;
+}
+
 static OptEnv opt_env(const Run *run, const Stmt *stmt)
 {
     return (OptEnv){
         .arena = run->arena,
         .settings = &run->session->settings,
         .rates = &run->session->instance->rates,
+        .corrections = corrections_of(run->session),
         .params = run->params,
         .nparams = run->nparams,
         .now = run->session->now,
@@ -60,6 +66,7 @@ static ExecEnv exec_env(Run *run)
         .mem = db_mem(session->instance->db),
         .settings = &session->settings,
         .rates = &session->instance->rates,
+        .corrections = corrections_of(session),
         .params = run->params,
         .nparams = run->nparams,
         .now = session->now,

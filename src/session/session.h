@@ -15,7 +15,8 @@ typedef struct Instance {
     Db *db;
     Pool *pool;
     Rates rates;
-    size_t memory_limit; /* what tcudb.memory_limit = 0 means, in bytes */
+    Corrections *corrections; /* learnt from what queries took */
+    size_t memory_limit;      /* what tcudb.memory_limit = 0 means, in bytes */
 } Instance;
 
 tcudb_status session_new(Instance *instance, Session **out, Error *err) MUST_CHECK;

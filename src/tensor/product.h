@@ -16,7 +16,7 @@
 #define TENSOR_PRODUCT_H
 
 #include "base/pool.h"
-#include "tensor/rates.h"
+#include "tensor/product_price.h"
 
 enum { ONES = UINT32_MAX, PRODUCT_MAX = 32 };
 
@@ -85,6 +85,8 @@ typedef struct ProductReport {
     bool wide;                        /* sums in 128 bits */
     uint64_t rows;                    /* output rows */
     double build_seconds, multiply_seconds;
+    ProductShape shape; /* what the split was chosen by */
+    double light_pairs; /* pairs left to the sparse rows */
     char why[160];
 } ProductReport;
 

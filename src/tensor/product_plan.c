@@ -4,28 +4,43 @@
  * Key k, with a_k left and b_k right cells, costs a_k b_k products in the sparse form and g h multiply-adds
  * (times limb pairs) in the dense one, whatever a_k and b_k are. So each key goes where it is cheaper (Deep,
  * Hu, Koutris; SIGMOD 2020), and since costs add up over keys the greedy split is optimal up to the fixed cost
- * of the dense form: filling the operands and scanning the g x h block. Nanoseconds of one core (rates.h).
+ * of the dense form: filling the operands and scanning the g x h block (product_price.c). So three candidates are
+ * priced with exact numbers: all keys sparse, all dense, the greedy split.
  */
 #include "tensor/product_int.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Nanoseconds that one key costs in the dense form. */
-static double dense_key_cost(const ProductRun *run)
+/* Limbs of the side's signed columns. */
+static double shifted_limbs(const ProductRun *run, bool left)
+{
+    const Operand *ops = left ? run->left_ops : run->right_ops;
+    double limbs = 0;
+    for (uint32_t o = 1; o < COLUMNS; o++)
+        if (ops[o].facts.min < 0) limbs += facts_limbs(ops[o].facts);
+    return limbs;
+}
+
+/* Exact but for the number of rows put out. */
+static ProductShape shape_of(const ProductRun *run, uint64_t pairs)
 {
     const ProductSpec *spec = run->spec;
-    const Rates *rates = spec->rates;
-    double pairs = 0, bits = 0;
-    bool unique = run->left.unique && run->right.unique;
-    for (uint32_t p = 0; p < spec->nproducts; p++) pairs += product_passes(run, p);
-    if (spec->exact_counts && !unique)
-        pairs += facts_limbs(run->left_ops[0].facts) * facts_limbs(run->right_ops[0].facts);
-    else
-        bits = 1;
-    uint64_t panels = ((uint64_t)spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
-    double cells = (double)spec->left.groups * (double)(panels * LIMB_ROWS_B);
-    return cells * (pairs * rates->mac[spec->isa] + bits * rates->bit[spec->isa]);
+    ProductShape s = {.rows = {(double)spec->left.n, (double)spec->right.n},
+                      .cells = {(double)run->left.n, (double)run->right.n},
+                      .groups = {spec->left.groups, spec->right.groups},
+                      .keys = spec->keys,
+                      .pairs = (double)pairs,
+                      .products = spec->nproducts,
+                      .values = {spec->left.nvalues, spec->right.nvalues},
+                      .shifted = {shifted_limbs(run, true), shifted_limbs(run, false)},
+                      .wide = run->wide};
+    for (uint32_t p = 0; p < spec->nproducts; p++) s.limb_pairs += product_passes(run, p);
+    s.bits = !spec->exact_counts || (run->left.unique && run->right.unique);
+    if (!s.bits) s.limb_pairs += (double)facts_limbs(run->left_ops[0].facts) * facts_limbs(run->right_ops[0].facts);
+    double area = s.groups[0] * s.groups[1];
+    s.out = area < 1 ? 0 : -expm1(-s.pairs / area) * area;
+    return s;
 }
 
 /* Bytes of the dense operands for this many keys, all columns at their widest. */
@@ -47,75 +62,85 @@ static double operand_bytes(const ProductRun *run, uint32_t heavy)
     return bytes;
 }
 
-typedef struct KeyCosts {
-    double *sparse; /* a key: nanoseconds of its pairs */
-    uint64_t pairs;
-} KeyCosts;
+typedef struct Keys {
+    double *pairs; /* by key */
+    uint64_t total;
+    ProductShape shape;
+} Keys;
 
-static tcudb_status cost_keys(ProductRun *run, KeyCosts *costs, Error *err)
+static tcudb_status count_pairs(ProductRun *run, Keys *keys, Error *err)
 {
-    costs->sparse = mem_alloc_zero(run->mem, sizeof(double) * run->spec->keys, err);
-    TRY_PTR(costs->sparse);
-    uint64_t entries = run->left.n;
-    for (uint64_t c = 0; c < entries; c++) {
+    keys->pairs = mem_alloc_zero(run->mem, sizeof(double) * run->spec->keys, err);
+    TRY_PTR(keys->pairs);
+    for (uint64_t c = 0; c < run->left.n; c++) {
         uint32_t key = run->left.ids[c];
         uint64_t b = run->right.starts[key + 1] - run->right.starts[key];
-        costs->pairs += b;
-        costs->sparse[key] += (double)b * run->spec->rates->pair * (1 + run->spec->nproducts);
+        keys->total += b;
+        keys->pairs[key] += (double)b;
     }
+    keys->shape = shape_of(run, keys->total);
     return TCUDB_OK;
 }
 
-/* Marks the keys whose sparse cost exceeds the limit; returns what the marked ones cost in sparse form. */
-static double mark_heavy(ProductRun *run, const KeyCosts *costs, double limit)
+/* Marks the keys with more pairs than the limit; returns the pairs of the others. */
+static double mark_heavy(ProductRun *run, const Keys *keys, double limit)
 {
-    double saved = 0;
+    double light = 0;
     run->heavy = 0;
-    run->any_light = false;
     for (uint32_t key = 0; key < run->spec->keys; key++) {
-        bool heavy = costs->sparse[key] > limit;
+        bool heavy = keys->pairs[key] > limit;
         run->dense_key[key] = heavy ? run->heavy++ : LIGHT;
-        if (heavy)
-            saved += costs->sparse[key];
-        else
-            run->any_light |= costs->sparse[key] > 0;
+        if (!heavy) light += keys->pairs[key];
     }
-    return saved;
+    run->any_light = light > 0;
+    return light;
 }
 
-static void choose_split(ProductRun *run, const KeyCosts *costs)
+static double price(const ProductRun *run, const Keys *keys, double light)
 {
-    const Rates *rates = run->spec->rates;
+    ProductPrice p = product_price(run->spec->rates, run->spec->isa, &keys->shape, run->heavy, light);
+    return p.build + p.multiply + p.emit;
+}
+
+/* The cheapest of all sparse, all dense, and each key where it is cheaper; what the spec asks for is not asked. */
+static void choose_split(ProductRun *run, const Keys *keys)
+{
     ProductForm asked = run->spec->form;
-    ProductReport *report = run->report;
-    double key_cost = dense_key_cost(run);
+    const Rates *rates = run->spec->rates;
     bool all = asked == FORM_DENSE || asked == FORM_BITS || asked == FORM_DOUBLES;
-    double limit = asked == FORM_SPARSE ? INFINITY : all ? 0 : key_cost;
-    double saved = mark_heavy(run, costs, limit);
-    double fixed = rates->cell_scan * run->spec->left.groups * run->spec->right.groups +
-                   rates->fill * (double)(run->left.n + run->right.n);
-    double gain = saved - key_cost * run->heavy - fixed;
-    snprintf(report->why, sizeof report->why, "%u of %u keys dense: saves %.2f ms, costs %.2f ms", run->heavy,
-             run->spec->keys, saved / 1e6, (key_cost * run->heavy + fixed) / 1e6);
-    if (asked == FORM_AUTO && run->heavy > 0 && gain <= 0) {
-        mark_heavy(run, costs, INFINITY);
-    } else if (run->spec->memory != 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory) {
-        while (run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory) {
-            limit = fmax(limit * 2, 1);
-            mark_heavy(run, costs, limit);
-        }
-        snprintf(report->why, sizeof report->why, "memory limit leaves room for %u dense keys", run->heavy);
+    double even = product_key_price(rates, run->spec->isa, &keys->shape) / product_pair_price(rates, &keys->shape);
+    double limits[3] = {INFINITY, 0, even}, best = INFINITY, limit = 0;
+    for (int i = 0; i < 3; i++) {
+        if ((asked == FORM_SPARSE && i != 0) || (all && i != 1) || (asked == FORM_SPLIT && i != 2)) continue;
+        double light = mark_heavy(run, keys, limits[i]), cost = price(run, keys, light);
+        if (cost >= best) continue;
+        best = cost;
+        limit = limits[i];
     }
+    mark_heavy(run, keys, limit);
+    snprintf(run->report->why, sizeof run->report->why, "%u of %u keys dense", run->heavy, run->spec->keys);
+    bool full = run->spec->memory != 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory;
+    for (; full && run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory; limit *= 2) {
+        limit = fmax(limit, 1);
+        mark_heavy(run, keys, limit);
+    }
+    if (full)
+        snprintf(run->report->why, sizeof run->report->why, "memory limit leaves room for %u dense keys", run->heavy);
 }
 
 tcudb_status product_plan(ProductRun *run, Error *err)
 {
-    KeyCosts costs = {0};
+    Keys keys = {0};
     run->dense_key = mem_alloc(run->mem, sizeof(uint32_t) * run->spec->keys, err);
     TRY_PTR(run->dense_key);
-    TRY(cost_keys(run, &costs, err));
-    choose_split(run, &costs);
-    mem_free(run->mem, costs.sparse, sizeof(double) * run->spec->keys);
-    run->report->products = costs.pairs;
+    TRY(count_pairs(run, &keys, err));
+    choose_split(run, &keys);
+    double light = 0;
+    for (uint32_t key = 0; key < run->spec->keys; key++)
+        if (run->dense_key[key] == LIGHT) light += keys.pairs[key];
+    mem_free(run->mem, keys.pairs, sizeof(double) * run->spec->keys);
+    run->report->products = keys.total;
+    run->report->shape = keys.shape;
+    run->report->light_pairs = light;
     return TCUDB_OK;
 }

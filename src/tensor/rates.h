@@ -17,23 +17,30 @@ typedef struct RateCurve {
     double ns[RATE_POINTS];
 } RateCurve;
 
+/* RATE(field, initial): one value. CURVE(field, initial...): one a size. RATE_ISA: one an instruction set. */
 typedef struct Rates {
-    /* The ordinary plan. */
-    double scan_value, filter_row, project_value, out_row;
-    RateCurve build, probe, group; /* a row into or against a hash table of so many entries */
-    double group_new;              /* the first row of a group, and its row of output */
-    double nested_pair, sort_step;
-    /* Products of sums. */
-    double pair;           /* sparse: one product and its accumulator, in cache */
-    double mac[ISA_COUNT]; /* dense: one 8-bit multiply-add */
-    double mac_double[ISA_COUNT];
-    double bit[ISA_COUNT]; /* dense: one bit */
-    double cell_scan;      /* one cell of an output block, looked at */
-    double fill;           /* one cell of a dense operand */
+#define RATE(field, help, ...)     double field;
+#define RATE_ISA(field, help, ...) double field[ISA_COUNT];
+#define CURVE(field, help, ...)    RateCurve field;
+#include "tensor/rates.def"
+#undef RATE
+#undef RATE_ISA
+#undef CURVE
 } Rates;
 
 /* Sensible for any x86-64 of the last ten years; the instruction sets' rates are all in it. */
 Rates rates_default(void);
+/* For files and SHOW: the i-th rate, n values at an offset; NULL past the last. */
+typedef struct RateInfo {
+    const char *name, *help;
+    size_t offset;
+    uint32_t n;
+} RateInfo;
+const RateInfo *rates_at(uint32_t i);
+static inline double *rate_values(Rates *rates, const RateInfo *info)
+{
+    return (double *)(void *)((char *)rates + info->offset);
+}
 /* The curve's value at n entries. */
 double rate_at(const RateCurve *curve, double n);
 

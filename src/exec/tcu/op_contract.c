@@ -26,6 +26,7 @@ typedef struct ContractRun {
     Input inputs[2];
     ProductSpec spec;
     ProductReport report;
+    uint64_t started; /* exec_clock */
     ProductRun *run;
     Output *output;
     const char *how; /* the comparisons were made keys */
@@ -71,6 +72,9 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     describe(c);
+    c->node->product = (PhysProduct){.report = c->report,
+                                     .direct = c->inputs[0].direct,
+                                     .build_seconds = (double)(exec_clock() - c->started) * 1e-9};
     uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
     tcudb_status status = exec_source(c->x, c->node, c->down, tasks, emit_task, c, err);
     product_close(c->run);
@@ -114,7 +118,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
-    *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down};
+    *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down, .started = exec_clock()};
     TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
     Sum *sums;
     TRY(plan_sums(c, &sums, err));
