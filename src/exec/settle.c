@@ -64,6 +64,7 @@ static void settle(const ExecEnv *env, PhysNode *node, bool whole)
     a->seconds = fmax(wall - down / workers, 0) * 1e-9;
     if (node->plan->kind == PLAN_CONTRACT) {
         a->form = (CandidateForm)(CANDIDATE_SPARSE + node->product.report.form - FORM_SPARSE);
+        if (a->form == CANDIDATE_DENSE && node->product.report.in_doubles > 0) a->form = CANDIDATE_DOUBLES;
         a->build = fmin(node->product.build_seconds, a->seconds);
         a->multiply = a->seconds - a->build;
         set_work(&node->product, a);

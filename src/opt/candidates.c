@@ -176,6 +176,34 @@ static tcudb_status settle_sides(Opt *opt, const Plan *node, Plan **out, Error *
     return card_collect(opt, *out, err);
 }
 
+/* The largest value of a side, times the rows of a cell; 1 without values. */
+static double largest(const Plan *node, uint32_t side, double rows_a_cell)
+{
+    double most = 1;
+    for (uint32_t v = 0; v < node->contract.nvalues[side]; v++) {
+        Range range;
+        if (!expr_range(node->inputs[side], node->contract.values[side][v], &range)) return INFINITY;
+        most = fmax(most, fmax(fabs((double)range.min), fabs((double)range.max)));
+    }
+    return most * rows_a_cell;
+}
+
+/* Doubles in the place of the limbs, where every sum stays below 2^53. */
+static void add_doubles(Opt *opt, Candidates *list, const Plan *node, const CostEnv *env, ProductShape s, bool direct,
+                        double heavy)
+{
+    const Rates *r = opt->env->rates;
+    KernelIsa isa = kernels_best_isa();
+    double bound = largest(node, 0, s.rows[0] / s.cells[0]) * largest(node, 1, s.rows[1] / s.cells[1]);
+    bound *= s.cells[0] / s.groups[0];
+    bool counts = s.products == 0;
+    s.limb_pairs = s.products * r->mac_double[isa] / r->mac[isa];
+    candidates_add(opt, list, CANDIDATE_DOUBLES, cost_contract(env, node, &s, direct, heavy, 0),
+                   counts            ? "it adds no values"
+                   : bound >= 0x1p53 ? "sums may need more than 53 bits"
+                                     : NULL);
+}
+
 static tcudb_status price_contract(Opt *opt, Candidates *list, const Plan *node, Error *err)
 {
     Plan *copy;
@@ -193,6 +221,7 @@ static tcudb_status price_contract(Opt *opt, Candidates *list, const Plan *node,
     candidates_add(opt, list, CANDIDATE_DENSE, dense, counts && s.bits ? "pairs that only count are bits" : NULL);
     candidates_add(opt, list, CANDIDATE_BITS, dense, counts && s.bits ? NULL : bits);
     candidates_add(opt, list, CANDIDATE_SPLIT, split, NULL);
+    add_doubles(opt, list, copy, &env, s, direct, heavy);
     return TCUDB_OK;
 }
 
