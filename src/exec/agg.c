@@ -397,7 +397,9 @@ static tcudb_status extreme_text(const Update *u, Error *err)
         char *state = u->base + (u->group == NULL ? 0 : u->group[i] * u->stride);
         Str x = texts[dict ? ((const uint32_t *)u->v->data)[row] : row], old;
         memcpy(&old, state + sizeof(uint64_t), sizeof old);
-        if (has_value(state) && (old.ptr == x.ptr || !(least ? text_before(x, old) : text_before(old, x)))) continue;
+        if (has_value(state) &&
+            ((old.ptr == x.ptr && old.len == x.len) || !(least ? text_before(x, old) : text_before(old, x))))
+            continue;
         Value value = {.type = u->spec->arg, .str = x};
         TRY(keep_value(u->spec, u->w, state, &value, persistent, err));
     }

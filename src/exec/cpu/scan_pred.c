@@ -178,6 +178,14 @@ static tcudb_status add_expr(Scan *s, const Layout *layout, Expr *e, Error *err)
     return TCUDB_OK;
 }
 
+/* Whether the column's segments have bounds in codes of this dictionary. */
+static bool codes_of_column(const Scan *s, uint32_t col, uint64_t dict_id)
+{
+    DictView view;
+    uint32_t column = s->plan->scan.columns[col];
+    return table_dict(s->plan->scan.table, column, &view, NULL) == TCUDB_OK && view.id == dict_id;
+}
+
 static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f, Error *err)
 {
     const SemiBits *bits = exec_semi(s->x, f->id);
@@ -191,6 +199,7 @@ static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f,
     }
     TRY(new_pred(s, PRED_SEMI, (uint32_t)at, &pred, err));
     pred->semi = bits;
+    if (bits->codes && bits->bits > 0 && !codes_of_column(s, (uint32_t)at, bits->dict_id)) return TCUDB_OK;
     pred->lo = bits->min;
     pred->hi = bits->bits == 0 ? bits->min - 1 : (int64_t)((uint64_t)bits->min + bits->bits - 1);
     return TCUDB_OK;

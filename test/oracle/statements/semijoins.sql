@@ -31,3 +31,13 @@ DELETE FROM small s WHERE NOT EXISTS (SELECT 1 FROM large l WHERE l.k = s.k);
 SELECT count(*), sum(id) FROM small;
 UPDATE small s SET v = v + 10 WHERE EXISTS (SELECT 1 FROM large l WHERE l.k = s.k AND l.v > 3);
 SELECT v, count(*) FROM small GROUP BY v ORDER BY v;
+-- texts of one table met in another: their codes differ
+CREATE TABLE words (w text);
+INSERT INTO words SELECT 'w' || i FROM generate_series(1, 40) g(i);
+CREATE TABLE few (w text, v int);
+INSERT INTO few VALUES ('w40', 1);
+SELECT w, v FROM few JOIN words USING (w);
+SELECT few.w, v FROM words a JOIN few ON a.w = few.w RIGHT JOIN few b ON a.w = b.w WHERE b.v < 2;
+SELECT count(*) FROM few WHERE w IN (SELECT w FROM words WHERE w > 'w35');
+SELECT count(*) FROM words WHERE w IN (SELECT w FROM few);
+SELECT min(w), max(w), min(nullif(w, 'w1')) FROM (SELECT w FROM words UNION ALL SELECT '') x;
