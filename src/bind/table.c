@@ -1,43 +1,66 @@
 /*
  * table.c: functions in FROM: generate_series(1, 10), read_csv('f', delim => ';'), and scalar ones.
  *
- * A table function's arguments are constants: they are evaluated while binding, and the function says what columns
- * it yields. A scalar function in FROM is one row with one column, as in PostgreSQL.
+ * A table function's arguments are constants that are evaluated while binding, and the function says what columns
+ * it yields; where its columns do not depend on the arguments' values (generate_series), these may be columns of
+ * entries before it, parameters and subqueries, and are evaluated when it runs. A scalar function in FROM is one row
+ * with one column, as in PostgreSQL.
  */
 #include "bind/bind_int.h"
 
 #include <assert.h>
 
-/* Binds in the scope of the entries before it, so that a column is refused by what it is. */
-static tcudb_status function_arg(Binder *b, Block *block, const PgQuery__FuncCall *call, const Node *node,
-                                 TableFuncArg *arg, Error *err)
+typedef struct FuncArgs {
+    TableFuncArg *args; /* values of constants; NULLs of the right type for the others */
+    Expr **exprs;
+    bool dynamic; /* some argument is known at run time only */
+    ApplyList applies;
+} FuncArgs;
+
+/* A parameter's value is known at run time. */
+static bool is_known(void *ctx, const Expr *e)
 {
-    ApplyList list = {0};
+    (void)ctx;
+    return e->kind != EXPR_PARAM;
+}
+
+/* Binds in the scope of the entries before it: functions are LATERAL. */
+static tcudb_status function_arg(Binder *b, Block *block, const TableFunc *func, const Node *node, FuncArgs *out,
+                                 size_t i, Error *err)
+{
     ApplyList *applies_before = block->applies;
     Place place_before = block->place;
-    block->applies = &list;
+    block->applies = &out->applies;
     block->place = PLACE_FROM_FUNCTION;
     Expr *e = NULL;
     tcudb_status status = bind_expr(b, block, node, &e, err);
     block->applies = applies_before;
     block->place = place_before;
     TRY(status);
+    TableFuncArg *arg = &out->args[i];
     arg->position = bind_node_position(b, node);
-    if (list.first != NULL || bind_expr_has_col(e, 0)) {
-        return error_unsupported(err, arg->position, "an argument of %s that is not a constant", bind_func_name(call));
-    }
+    out->exprs[i] = e;
     if (e->kind == EXPR_CONST && e->type.id == TYPE_UNKNOWN) {
         arg->value = e->value; /* an untyped literal: the function knows what it wants */
         return TCUDB_OK;
     }
-    return bind_const_value(b, e, arg->position, &arg->value, err);
+    if (out->applies.first == NULL && !bind_expr_has_col(e, 0) && expr_walk(e, is_known, NULL))
+        return bind_const_value(b, e, arg->position, &arg->value, err);
+    if (!func->dynamic)
+        return error_unsupported(err, arg->position, "an argument of %s that is not a constant", func->name);
+    arg->value = (Value){.type = e->type, .null = true};
+    out->dynamic = true;
+    return TCUDB_OK;
 }
 
-static tcudb_status function_args(Binder *b, Block *block, const PgQuery__FuncCall *call, TableFuncArg **out,
-                                  Error *err)
+static tcudb_status function_args(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+                                  FuncArgs *out, Error *err)
 {
     TableFuncArg *args = ARENA_ARRAY(b->arena, TableFuncArg, call->n_args, err);
     TRY_PTR(args);
+    out->args = args;
+    out->exprs = ARENA_ARRAY(b->arena, Expr *, call->n_args, err);
+    TRY_PTR(out->exprs);
     for (size_t i = 0; i < call->n_args; i++) {
         const Node *node = call->args[i];
         if (NODE_IS(node, NAMED_ARG_EXPR)) {
@@ -47,20 +70,46 @@ static tcudb_status function_args(Binder *b, Block *block, const PgQuery__FuncCa
             return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_node_position(b, node),
                             "positional argument cannot follow named argument");
         }
-        TRY(function_arg(b, block, call, node, &args[i], err));
+        TRY(function_arg(b, block, func, node, out, i, err));
     }
-    *out = args;
     return TCUDB_OK;
 }
 
-static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+/* What is evaluated at run time: arguments of the function's type (the step between timestamps is an interval), over
+ * subqueries that run once before it. */
+static tcudb_status run_time_args(Binder *b, FuncArgs *args, size_t n, const TableFuncBound *bound, Plan *scan,
                                   Plan **out, Error *err)
 {
-    TableFuncArg *args = NULL;
+    *out = scan;
+    for (size_t i = 0; i < n; i++) {
+        Expr *e = args->exprs[i];
+        Type type = i == 2 && bound->types[0].id == TYPE_TIMESTAMP ? TYPE(TYPE_INTERVAL) : TYPE(bound->types[0].id);
+        TRY(bind_coerce(b, e, type, CAST_IMPLICIT, e->position, &args->exprs[i], err));
+    }
+    scan->func_scan.args = args->exprs;
+    scan->func_scan.nargs = (uint32_t)n;
+    if (args->applies.first == NULL) return TCUDB_OK;
+    Plan *left = NULL;
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, scan->ncols, err);
+    TRY_PTR(exprs);
+    TRY(bind_plan_one_row(b, &left, err));
+    TRY(bind_plan_apply(b, left, &args->applies, &left, err));
+    TRY(bind_plan_lateral(b, APPLY_CROSS, left, scan, out, err));
+    for (uint32_t i = 0; i < scan->ncols; i++) {
+        exprs[i] = (NamedExpr){scan->cols[i], expr_col(b->arena, scan->cols[i].id, scan->cols[i].type, 0, err)};
+        TRY_PTR(exprs[i].expr);
+    }
+    return bind_plan_project(b, *out, exprs, scan->ncols, out, err);
+}
+
+static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+                                  Plan **out, bool *dynamic, Error *err)
+{
+    FuncArgs args = {0};
     TableFuncBound *bound = ARENA_NEW(b->arena, TableFuncBound, err);
     TRY_PTR(bound);
-    TRY(function_args(b, block, call, &args, err));
-    tcudb_status status = func->bind(b->arena, args, (uint32_t)call->n_args, bound, err);
+    TRY(function_args(b, block, func, call, &args, err));
+    tcudb_status status = func->bind(b->arena, args.args, (uint32_t)call->n_args, bound, err);
     if (status != TCUDB_OK) {
         if (err != NULL && err->position == 0) err->position = bind_position(b, call->location);
         return status;
@@ -76,7 +125,8 @@ static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func
     plan->func_scan.call = (TableFuncCall){.func = func, .bound = bound, .name = func->name};
     plan->func_scan.columns = columns;
     *out = plan;
-    return TCUDB_OK;
+    *dynamic = args.dynamic;
+    return args.dynamic ? run_time_args(b, &args, call->n_args, bound, plan, out, err) : TCUDB_OK;
 }
 
 /* A scalar function: PROJECT over one row. It may refer to entries before it (functions are LATERAL). */
@@ -124,7 +174,7 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
     }
     *lateral = func == NULL;
     if (func != NULL)
-        TRY(function_scan(b, block, func, node->func_call, out, err));
+        TRY(function_scan(b, block, func, node->func_call, out, lateral, err));
     else
         TRY(scalar_scan(b, block, node, name, out, err));
     ScopeItem *item = NULL;

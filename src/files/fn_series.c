@@ -378,6 +378,7 @@ static void series_close(TableFuncScan *scan)
 const TableFunc series_table_func = {
     .name = "generate_series",
     .usage = "generate_series(start, stop [, step]): integer, bigint, numeric or timestamp with an interval",
+    .dynamic = true,
     .bind = series_bind,
     .open = series_open,
     .next = series_next,

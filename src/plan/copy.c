@@ -142,6 +142,7 @@ static tcudb_status copy_part(Copier *c, Plan *plan, Error *err)
 {
     switch (plan->kind) {
     case PLAN_SCAN: return copy_scan(c, plan, err);
+    case PLAN_FUNC_SCAN: return dup(c, &plan->func_scan.args, plan->func_scan.nargs * sizeof(Expr *), err);
     case PLAN_VALUES: return dup(c, &plan->values.rows_exprs, plan->values.nrows * plan->ncols * sizeof(Expr *), err);
     case PLAN_FILTER: return dup(c, &plan->filter.conds, plan->filter.nconds * sizeof(Expr *), err);
     case PLAN_PROJECT: return copy_project(c, plan, err);

@@ -142,6 +142,7 @@ tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err)
 {
     switch (plan->kind) {
     case PLAN_SCAN: return each_slot(plan->scan.filters, plan->scan.nfilters, fn, ctx, err);
+    case PLAN_FUNC_SCAN: return each_slot(plan->func_scan.args, plan->func_scan.nargs, fn, ctx, err);
     case PLAN_VALUES: return each_slot(plan->values.rows_exprs, plan->values.nrows * plan->ncols, fn, ctx, err);
     case PLAN_FILTER: return each_slot(plan->filter.conds, plan->filter.nconds, fn, ctx, err);
     case PLAN_PROJECT: return each_named(plan->project.exprs, plan->ncols, fn, ctx, err);

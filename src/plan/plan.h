@@ -186,6 +186,8 @@ struct Plan {
         struct { /* FUNC_SCAN */
             TableFuncCall call;
             const uint32_t *columns; /* projection: which of the function's columns */
+            Expr **args;             /* evaluated at run time, for another call of the function's bind */
+            uint32_t nargs;          /* 0: `bound` is what runs */
         } func_scan;
         struct { /* VALUES: nrows x ncols expressions without columns (or outer ones) */
             Expr **rows_exprs;

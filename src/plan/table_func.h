@@ -29,6 +29,7 @@ typedef struct TableFuncScan TableFuncScan; /* the function's own */
 typedef struct TableFunc {
     const char *name;
     const char *usage; /* one line, shown in errors and help */
+    bool dynamic;      /* the columns follow from the arguments' types alone: bind may be called again at run time */
     tcudb_status (*bind)(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err);
     /* columns[0..ncols-1]: the wanted output columns, in this order. *tasks: how many tasks there are. */
     tcudb_status (*open)(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,

@@ -379,6 +379,9 @@ static tcudb_status check_part(Verifier *v)
     const Plan *plan = v->node;
     switch (plan->kind) {
     case PLAN_SCAN: return check_scan(v);
+    case PLAN_FUNC_SCAN:
+        for (uint32_t i = 0; i < plan->func_scan.nargs; i++) TRY(check_expr(v, plan->func_scan.args[i]));
+        return TCUDB_OK;
     case PLAN_VALUES: return check_values(v);
     case PLAN_FILTER:
         TRY(check_conds(v, plan->filter.conds, plan->filter.nconds));

@@ -42,11 +42,27 @@ static tcudb_status run_task(void *ctx, Worker *w, uint64_t task, Error *err)
     return TCUDB_OK;
 }
 
+/* What the function makes of its arguments: bound with the plan, or now that they have values. */
+static tcudb_status bound_now(Exec *x, const Plan *plan, const TableFuncBound **out, Error *err)
+{
+    *out = plan->func_scan.call.bound;
+    uint32_t n = plan->func_scan.nargs;
+    if (n == 0) return TCUDB_OK;
+    TableFuncArg *args = ARENA_ARRAY(&x->arena, TableFuncArg, n, err);
+    TRY_PTR(args);
+    TableFuncBound *bound = ARENA_NEW(&x->arena, TableFuncBound, err);
+    TRY_PTR(bound);
+    for (uint32_t i = 0; i < n; i++) TRY(ev_value(x, plan->func_scan.args[i], &args[i].value, err));
+    *out = bound;
+    return plan->func_scan.call.func->bind(&x->arena, args, n, bound, err);
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     const Plan *plan = node->plan;
     FuncScan f = {.x = x, .func = plan->func_scan.call.func, .down = down};
-    const TableFuncBound *bound = plan->func_scan.call.bound;
+    const TableFuncBound *bound = NULL;
+    TRY(bound_now(x, plan, &bound, err));
     TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, x->env->mem, &f.scan, &f.tasks, err));
     f.per_task = f.tasks >= MANY_TASKS ? 16 : 1;
     uint64_t ours = (f.tasks + f.per_task - 1) / f.per_task;
