@@ -335,8 +335,11 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
         TRY(run_direct(x, node, inputs, keys, err));
     else
         TRY(run_interned(x, node, inputs, keys, err));
-    for (uint32_t s = 0; s < 2; s++) TRY(wide_split(x, &inputs[s], inputs[s].nvalues + inputs[s].ncompared, err));
-    for (uint32_t s = 0; s < 2; s++) TRY(floats_scan(x, &inputs[s], err));
+    for (uint32_t s = 0; s < 2; s++) {
+        TRY(wide_split(x, &inputs[s], inputs[s].nvalues + inputs[s].ncompared, err));
+        inputs[s].weight = fmin(fmax(inputs[s].weight, (double)inputs[s].n), 0x1p62); /* of any column, ones too */
+        TRY(floats_scan(x, &inputs[s], err));
+    }
     return TCUDB_OK;
 }
 

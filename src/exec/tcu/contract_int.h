@@ -56,7 +56,7 @@ typedef struct Input {
     uint64_t n;
     uint32_t nruns;
     SideRun *runs;
-    double weight;              /* sum of the absolute values of all value columns */
+    double weight;              /* no column's absolute values, nor the rows' number, is more in sum */
     uint32_t high[PRODUCT_MAX]; /* wide values: the column of the high half; 0: not wide */
     FloatColumn floats[PRODUCT_MAX];
 } Input;

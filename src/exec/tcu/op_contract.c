@@ -15,7 +15,6 @@
  */
 #include "exec/tcu/contract_int.h"
 
-#include <math.h>
 #include <stdio.h>
 
 typedef struct ContractRun {
@@ -88,7 +87,7 @@ static Side side_of(const Input *in)
                   .nruns = in->nruns,
                   .runs = in->runs,
                   .nvalues = in->nvalues,
-                  .weight = fmin(fmax(in->weight, in->n), 0x1p62)}; /* of columns after wide.c */
+                  .weight = in->weight};
 }
 
 /* Which products are made, and whether of float8 columns' limbs or row by row. */
