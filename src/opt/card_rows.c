@@ -73,7 +73,8 @@ static double contract_rows(const Opt *opt, const Plan *plan)
     for (uint32_t i = 0; i < plan->contract.nkeys; i++)
         pairs *= card_equality(opt, plan->contract.keys[0][i], plan->contract.keys[1][i]);
     pairs *= card_selectivity_all(opt, plan->contract.range.conds, plan->contract.range.n);
-    return card_drawn(groups, at_least_one(pairs));
+    double rows = card_drawn(groups, at_least_one(pairs));
+    return rows * card_selectivity_all(opt, plan->contract.having, plan->contract.nhaving);
 }
 
 static double distinct_rows(const Opt *opt, const Plan *plan, double rows)

@@ -288,7 +288,8 @@ static tcudb_status prune_contract(Opt *opt, Plan *plan, const ColSet *need, boo
     if (!exact) {
         TRY(keep_cols(opt, plan, need, NULL, err));
         for (uint32_t i = 0; i < plan->contract.nouts; i++)
-            if (colset_has(need, plan->contract.outs[i].col.id)) plan->contract.outs[n++] = plan->contract.outs[i];
+            if (colset_has(need, plan->contract.outs[i].col.id) || plan->contract.outs[i].bounded)
+                plan->contract.outs[n++] = plan->contract.outs[i];
         plan->contract.nouts = n;
         for (uint32_t side = 0; side < 2; side++) prune_factors(plan, side);
     }

@@ -102,7 +102,8 @@ static tcudb_status contract_details(const Printer *p, const Plan *plan, DetailF
     }
     TRY(fn(p, "Compared Key", plan->contract.range.conds, plan->contract.range.n, " AND ", err));
     TRY(fn(p, "Left Values", plan->contract.values[0], plan->contract.nvalues[0], ", ", err));
-    return fn(p, "Right Values", plan->contract.values[1], plan->contract.nvalues[1], ", ", err);
+    TRY(fn(p, "Right Values", plan->contract.values[1], plan->contract.nvalues[1], ", ", err));
+    return fn(p, "Having", plan->contract.having, plan->contract.nhaving, " AND ", err);
 }
 
 static tcudb_status details(const Printer *p, const Plan *plan, DetailFn fn, Error *err)

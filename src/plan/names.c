@@ -44,12 +44,24 @@ tcudb_status cte_list_collect(CteList *list, const Plan *plan, Error *err)
     return cte_list_collect(list, cte->plan, err);
 }
 
+/* Columns that the node makes but need not put out. */
+static const PlanCol *made_col(const Plan *plan, uint32_t i)
+{
+    if (plan->kind != PLAN_CONTRACT) return NULL;
+    if (i < plan->contract.ngroups) return &plan->contract.groups[i].col;
+    i -= plan->contract.ngroups;
+    return i < plan->contract.nouts ? &plan->contract.outs[i].col : NULL;
+}
+
 static ColId max_id(const Plan *plan, ColId end)
 {
     for (uint32_t i = 0; i < plan->ncols; i++)
         if (plan->cols[i].id >= end) end = plan->cols[i].id + 1;
     if (plan->kind == PLAN_JOIN && plan->join.mark.id >= end) end = plan->join.mark.id + 1;
     if (plan->kind == PLAN_APPLY && plan->apply.result.id >= end) end = plan->apply.result.id + 1;
+    const PlanCol *made;
+    for (uint32_t i = 0; (made = made_col(plan, i)) != NULL; i++)
+        if (made->id >= end) end = made->id + 1;
     for (uint32_t i = 0; i < plan->ninputs; i++) end = max_id(plan->inputs[i], end);
     return end;
 }
@@ -68,6 +80,8 @@ static void note_plan(PlanNames *names, const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->ninputs; i++) note_plan(names, plan->inputs[i]);
     for (uint32_t i = 0; i < plan->ncols; i++) note(names, &plan->cols[i]);
+    const PlanCol *made;
+    for (uint32_t i = 0; (made = made_col(plan, i)) != NULL; i++) note(names, made);
     if (plan->kind == PLAN_JOIN) note(names, &plan->join.mark);
     if (plan->kind == PLAN_APPLY) note(names, &plan->apply.result);
 }

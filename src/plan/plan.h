@@ -98,6 +98,8 @@ typedef struct ContractOut {
     uint32_t nterms;
     bool nullable;        /* NULL where the sum of `nonnull` is 0 */
     ContractTerm nonnull; /* counts the rows that are not NULL */
+    bool bounded;         /* rows whose sum is NULL or outside [min, max] are not put out */
+    int64_t min, max;     /* INT64_MIN, INT64_MAX: not bounded on that side */
 } ContractOut;
 
 /* Comparisons that matching rows of a contraction fulfil besides equal keys: each is point <compare> bound with the
@@ -275,6 +277,8 @@ struct Plan {
             Expr **values[2]; /* integers, decimals up to 18 digits, float8; proven not NULL */
             uint32_t nvalues[2];
             ContractOut *outs;
+            Expr **having; /* the conditions that became bounds of outs: to be shown only */
+            uint32_t nhaving;
             uint32_t nouts;
         } contract;
     };

@@ -158,7 +158,7 @@ static tcudb_status print_contract(Printer *p, const Plan *plan)
         }
         TRY(buf_char(p->buf, ')', p->err));
     }
-    return TCUDB_OK;
+    return print_conds(p, "  having ", plan->contract.having, plan->contract.nhaving);
 }
 
 static tcudb_status print_scan(Printer *p, const Plan *plan)

@@ -42,7 +42,7 @@ typedef struct Product {
     uint32_t left, right; /* value columns, or ONES */
 } Product;
 
-/* HAVING: rows of the output outside [min, max] are not emitted. */
+/* HAVING: rows of the output outside [min, max] are not emitted (see ProductReport.having). */
 typedef struct ProductBound {
     uint32_t product; /* index, or ONES: COUNT(*), which must then be exact */
     int64_t min, max;
@@ -84,6 +84,7 @@ typedef struct ProductReport {
     uint32_t sum_bits;                /* proven bound of every sum, sign included */
     bool wide;                        /* sums in 128 bits */
     uint64_t rows;                    /* output rows */
+    bool having; /* the bounds were applied: not to wide sums, whose rows may have to report an overflow */
     double build_seconds, multiply_seconds;
     ProductShape shape; /* what the split was chosen by */
     double light_pairs; /* pairs left to the sparse rows */

@@ -135,7 +135,7 @@ static tcudb_status new_block(ProductRun *run, Block *b, Error *err)
     size_t cells = block_cells(run);
     TRY(zeroed(run, sizeof(uint64_t) * cells, (void **)&b->counts, err));
     TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->ids, err));
-    if (run->spec->nhaving > 0) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
+    if (run->nhaving > 0) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_left, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_right, err));
     TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_counts, err));

@@ -80,28 +80,13 @@ static uint32_t keep_narrow(const int64_t *values, const ProductBound *bound, ui
     return kept;
 }
 
-static uint32_t keep_wide(const int128 *values, const ProductBound *bound, uint32_t *ids, uint32_t n)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t j = ids[i];
-        ids[kept] = j;
-        kept += values[j] >= bound->min && values[j] <= bound->max;
-    }
-    return kept;
-}
-
 uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
                     uint32_t n)
 {
-    for (uint32_t h = 0; h < run->spec->nhaving; h++) {
+    for (uint32_t h = 0; h < run->nhaving; h++) {
         const ProductBound *bound = &run->spec->having[h];
-        if (bound->product == ONES)
-            n = keep_narrow((const int64_t *)counts + at, bound, ids, n);
-        else if (run->wide)
-            n = keep_wide((const int128 *)sums[bound->product] + at, bound, ids, n);
-        else
-            n = keep_narrow((const int64_t *)sums[bound->product] + at, bound, ids, n);
+        const void *from = bound->product == ONES ? (const void *)counts : sums[bound->product];
+        n = keep_narrow((const int64_t *)from + at, bound, ids, n);
     }
     return n;
 }
@@ -111,7 +96,7 @@ uint32_t block_scan(const ProductRun *run, Block *b, size_t at)
 {
     const ProductSpec *spec = run->spec;
     uint64_t min = 1, max = INT64_MAX;
-    for (uint32_t h = 0; h < spec->nhaving; h++) {
+    for (uint32_t h = 0; h < run->nhaving; h++) {
         if (spec->having[h].product != ONES) continue;
         if (spec->having[h].min > (int64_t)min) min = (uint64_t)spec->having[h].min;
         if (spec->having[h].max < (int64_t)max) max = spec->having[h].max < 0 ? 0 : (uint64_t)spec->having[h].max;

@@ -111,6 +111,8 @@ tcudb_status product_prove(ProductRun *run, Error *err)
     double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;
     run->wide = worst >= 0x1p62;
     run->report->wide = run->wide;
+    run->nhaving = run->wide ? 0 : run->spec->nhaving;
+    run->report->having = !run->wide;
     run->report->sum_bits = worst < 1 ? 1 : (uint32_t)ilogb(worst) + 2;
     if (worst < 0x1p126 && counts < 0x1p62) return TCUDB_OK;
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "a sum of products may need more than 127 bits");

@@ -111,7 +111,7 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
         n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
         add_sums(run, b, e, from, to, 0);
     }
-    if (run->spec->nhaving == 0) {
+    if (run->nhaving == 0) {
         TRY(block_take(run, b, group, 0, b->ids, n, out, err));
     } else {
         memcpy(b->kept, b->ids, n * sizeof *b->ids);
@@ -172,7 +172,7 @@ static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const 
     while (from < to) {
         uint32_t n = to - from < EMIT_ROWS - b->n ? (uint32_t)(to - from) : EMIT_ROWS - b->n;
         scale_cells(run, b, group, cell, from, n);
-        b->n += run->spec->nhaving == 0 ? n : keep_rows(run, b, n);
+        b->n += run->nhaving == 0 ? n : keep_rows(run, b, n);
         from += n;
         if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
     }

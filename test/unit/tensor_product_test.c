@@ -115,6 +115,31 @@ static tcudb_status collect(void *ctx, uint32_t worker, const ProductRows *rows,
     return TCUDB_OK;
 }
 
+/* Whether HAVING keeps the pair of groups. */
+static bool kept(const ProductSpec *spec, uint32_t g, uint32_t h)
+{
+    bool keep = expected.counts[g][h] > 0;
+    for (uint32_t b = 0; b < spec->nhaving; b++) {
+        const ProductBound *bound = &spec->having[b];
+        int128 x = bound->product == ONES ? (int128)expected.counts[g][h] : expected.sums[bound->product][g][h];
+        keep &= x >= bound->min && x <= bound->max;
+    }
+    return keep;
+}
+
+/* A run that may drop rows: those that are left out are not in `actual`. */
+static void forget_dropped(const ProductSpec *spec, const ProductReport *report)
+{
+    for (uint32_t g = 0; g < spec->left.groups && report->having; g++) {
+        for (uint32_t h = 0; h < spec->right.groups; h++) {
+            if (kept(spec, g, h)) continue;
+            assert_int_equal(actual.counts[g][h], 0);
+            actual.counts[g][h] = expected.counts[g][h];
+            for (uint32_t p = 0; p < spec->nproducts; p++) actual.sums[p][g][h] = expected.sums[p][g][h];
+        }
+    }
+}
+
 static void check_run(ProductSpec *spec, uint32_t workers)
 {
     Pool *pool = NULL;
@@ -131,9 +156,10 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     tcudb_status status = product_run(spec, pool, &mem, NULL, collect, &actual, &report, &err);
     if (status != TCUDB_OK) fail_msg("%s", err.message);
     uint64_t rows = 0;
+    forget_dropped(spec, &report);
     for (uint32_t g = 0; g < spec->left.groups; g++) {
         for (uint32_t h = 0; h < spec->right.groups; h++) {
-            rows += expected.counts[g][h] > 0;
+            rows += report.having ? kept(spec, g, h) : expected.counts[g][h] > 0;
             if (spec->exact_counts)
                 assert_int_equal(actual.counts[g][h], expected.counts[g][h]);
             else
@@ -147,7 +173,7 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     pool_free(pool);
 }
 
-static void check_all_forms(ProductSpec *spec)
+static void check_all_forms_as(ProductSpec *spec, int exact_from)
 {
     join_plainly(spec);
     for (KernelIsa isa = 0; isa < ISA_COUNT; isa++) {
@@ -155,12 +181,22 @@ static void check_all_forms(ProductSpec *spec)
         spec->isa = isa;
         for (int form = 0; form < FORM_COUNT_; form++) {
             spec->form = (ProductForm)form;
-            for (int exact = 0; exact < 2; exact++) {
+            for (int exact = exact_from; exact < 2; exact++) {
                 spec->exact_counts = exact;
                 check_run(spec, 1 + (uint32_t)form % 3);
             }
         }
     }
+}
+
+static void check_all_forms(ProductSpec *spec)
+{
+    check_all_forms_as(spec, 0);
+}
+
+static void check_all_exact(ProductSpec *spec)
+{
+    check_all_forms_as(spec, 1);
 }
 
 static void every_form_equals_the_join(void **state)
@@ -186,6 +222,28 @@ static void every_form_equals_the_join(void **state)
         check_all_forms(&spec);
         spec.nproducts = 0;
         check_all_forms(&spec);
+    }
+}
+
+static void having_drops_rows_before_they_are_emitted(void **state)
+{
+    (void)state;
+    const ProductBound bounds[][2] = {{{ONES, 2, INT64_MAX}, {ONES, INT64_MIN, 5}},
+                                      {{0, 100, INT64_MAX}, {ONES, 0, INT64_MAX}},
+                                      {{1, -50, 50}, {0, INT64_MIN, -1}},
+                                      {{ONES, 5, 4}, {ONES, INT64_MIN, -1}},
+                                      {{1, INT64_MIN, INT64_MAX}, {ONES, INT64_MAX, INT64_MAX}}};
+    for (size_t c = 0; c < sizeof bounds / sizeof bounds[0]; c++) {
+        for (uint32_t keys = 1; keys <= 64; keys *= 8) {
+            ProductSpec spec = {.keys = keys,
+                                .left = fill(&left, 40, keys, 600, 20, true),
+                                .right = fill(&right, 90, keys, 700, 20, false),
+                                .nproducts = 2,
+                                .products = {{0, 0}, {ONES, 1}},
+                                .nhaving = 2,
+                                .having = {bounds[c][0], bounds[c][1]}};
+            check_all_exact(&spec);
+        }
     }
 }
 
@@ -247,6 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_equals_the_join),
+        cmocka_unit_test(having_drops_rows_before_they_are_emitted),
         cmocka_unit_test(rows_may_stand_for_several),
         cmocka_unit_test(full_matrices_need_no_count),
         cmocka_unit_test(empty_sides_give_no_rows),

@@ -116,6 +116,10 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
                         Error *err) MUST_CHECK;
 /* Whether the rows' groups of that side are wanted. */
 bool output_reads_groups(const Output *o, uint32_t side);
+/* The sums' bounds that a product can test (those of sums that are one product), for the spec. */
+void output_bounds(const Output *o, ProductSpec *spec);
+/* tested: the product has tested them. */
+void output_set_tested(Output *o, bool tested);
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;
 
 /* exact.c: multiplies row by row, for float8 columns that do not go in limbs; pushes what a product run would. */

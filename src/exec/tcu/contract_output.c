@@ -22,6 +22,8 @@ typedef struct OutColumn {
 struct Output {
     const Plan *plan;
     OutColumn *cols;
+    const Sum *sums;
+    bool tested; /* the product has tested the bounds of plain sums */
 };
 
 static tcudb_status find_column(Output *o, const Input inputs[2], const Sum *sums, ColId id, Arena *arena,
@@ -46,6 +48,7 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
     Output *o = *out = ARENA_NEW(&x->arena, Output, err);
     TRY_PTR(o);
     o->plan = plan;
+    o->sums = sums;
     TRY_PTR(o->cols = ARENA_ARRAY(&x->arena, OutColumn, plan->ncols + 1, err));
     for (uint32_t i = 0; i < plan->ncols; i++)
         TRY(find_column(o, inputs, sums, plan->cols[i].id, &x->arena, &o->cols[i], err));
@@ -236,6 +239,65 @@ static tcudb_status make_sum(const Sum *s, const ProductRows *rows, Arena *arena
     return TCUDB_OK;
 }
 
+/* ---- HAVING ------------------------------------------------------------------------------------- */
+
+/* Whether sums below 2^62 always give a result within its type. */
+static bool never_overflows(const Sum *s)
+{
+    double most = 0;
+    if (s->is_float) return false;
+    for (uint32_t p = 0; p < s->nparts; p++) most += ldexp(fabs((double)s->parts[p].factor), (int)s->parts[p].shift);
+    return most <= (type_phys(s->out->col.type) == PHYS_I128 ? 0x1p60 : 2);
+}
+
+/* A group that HAVING drops must still report a sum out of range, as PostgreSQL does. */
+void output_bounds(const Output *o, ProductSpec *spec)
+{
+    for (uint32_t s = 0; s < o->plan->contract.nouts; s++)
+        if (!never_overflows(&o->sums[s])) return;
+    for (uint32_t s = 0; s < o->plan->contract.nouts; s++) {
+        const Sum *sum = &o->sums[s];
+        if (sum->out->bounded && is_plain(sum))
+            spec->having[spec->nhaving++] = (ProductBound){sum->parts[0].product, sum->out->min, sum->out->max};
+    }
+}
+
+void output_set_tested(Output *o, bool tested)
+{
+    o->tested = tested;
+}
+
+static bool keeps(const ContractOut *out, const Vector *v, uint32_t r)
+{
+    if (vec_is_null(v, r)) return false;
+    int128 sum = v->phys == PHYS_I128 ? ((const int128 *)v->data)[r] : ((const int64_t *)v->data)[r];
+    return (out->min == INT64_MIN || sum >= out->min) && (out->max == INT64_MAX || sum <= out->max);
+}
+
+/* The rows that keep the bounds that no product has tested; the batch's selection is all of them if there are none. */
+static tcudb_status test_bounds(const Output *o, const ProductRows *rows, Arena *arena, Batch *batch, Error *err)
+{
+    uint16_t *sel = NULL;
+    uint32_t n = rows->n;
+    for (uint32_t s = 0; s < o->plan->contract.nouts; s++) {
+        const Sum *sum = &o->sums[s];
+        uint32_t before = n;
+        Vector v;
+        if (!sum->out->bounded || (o->tested && is_plain(sum))) continue;
+        TRY(make_sum(sum, rows, arena, &v, err));
+        if (sel == NULL) {
+            TRY_PTR(sel = arena_alloc_raw(arena, sizeof *sel * rows->n, err));
+            for (uint32_t r = 0; r < n; r++) sel[r] = (uint16_t)r;
+        }
+        n = 0;
+        for (uint32_t i = 0; i < before; i++)
+            if (keeps(sum->out, &v, sel[i])) sel[n++] = sel[i];
+    }
+    batch->n = n;
+    if (n < rows->n) batch->sel = sel;
+    return TCUDB_OK;
+}
+
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err)
 {
     assert(rows->n <= BATCH_ROWS);
@@ -243,6 +305,7 @@ tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductR
     Arena *arena = worker_arena(w);
     Batch batch = {.rows = rows->n, .n = rows->n, .ncols = o->plan->ncols};
     TRY_PTR(batch.cols = ARENA_ARRAY(arena, Vector, batch.ncols + 1, err));
+    TRY(test_bounds(o, rows, arena, &batch, err));
     for (uint32_t i = 0; i < batch.ncols; i++) {
         const OutColumn *col = &o->cols[i];
         if (col->sum != NULL)
@@ -251,5 +314,5 @@ tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductR
             TRY(take_group(&col->codes, col->side == 0 ? rows->left_group : rows->right_group, rows->n, arena,
                            &batch.cols[i], err));
     }
-    return stage_push(down, w, &batch, err);
+    return batch.n == 0 ? TCUDB_OK : stage_push(down, w, &batch, err);
 }

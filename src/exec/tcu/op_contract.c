@@ -70,6 +70,7 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     c->spec.rates = c->x->env->rates;
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
+    if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
     describe(c);
     c->node->product = (PhysProduct){.report = c->report,
                                      .direct = c->inputs[0].direct,
@@ -128,6 +129,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
         TRY(output_new(x, c->plan, c->inputs, sums, &c->output, err));
         c->spec.no_left = !output_reads_groups(c->output, 0);
         c->spec.no_right = !output_reads_groups(c->output, 1);
+        output_bounds(c->output, &c->spec);
     }
     if (c->by_row) return by_row(c, sums, err);
     if (!x->serial) return multiply(c, x->env->pool, err);
