@@ -32,13 +32,20 @@ TRIANGLES = """SELECT count(*), sum(n) FROM (SELECT a.src AS x, b.dst AS z, coun
   GROUP BY 1, 2) p JOIN {g} c ON c.src = p.z AND c.dst = p.x"""
 MATCH = """SELECT count(*), sum(n), max(n) FROM (SELECT a.artist AS x, b.artist AS y, count(*) AS n FROM itunes_a a
   JOIN itunes_b b USING (price) GROUP BY 1, 2) q"""
-Q1 = "SELECT count(*), sum(v), sum(w) FROM (SELECT m.val AS v, n.val AS w FROM m, n WHERE m.id = n.id) q"
-Q3 = "SELECT count(*), sum(s) FROM (SELECT sum(m.val) AS s, n.val FROM m, n WHERE m.id = n.id GROUP BY n.val) q"
-Q4 = "SELECT sum(m.val * n.val) FROM m, n WHERE m.id = n.id"
-Q3_EAGER = """SELECT count(*), sum(s) FROM (SELECT sum(k.s * n.c) AS s, n.val FROM (SELECT id, sum(val) AS s FROM m GROUP BY id) k,
-  (SELECT id, val, count(*) AS c FROM n GROUP BY id, val) n WHERE k.id = n.id GROUP BY n.val) q"""
-Q4_EAGER = """SELECT sum(k.s * l.s) FROM (SELECT id, sum(val) AS s FROM m GROUP BY id) k,
-  (SELECT id, sum(val) AS s FROM n GROUP BY id) l WHERE k.id = l.id"""
+# The paper's micro queries on tables of n rows with k values to join by: (k, n) of its two grids.
+GRID = [(32, n) for n in (4096, 8192, 16384, 32768)] + [(k, 4096) for k in (64, 128, 256, 512, 1024, 2048, 4096)]
+Q1 = "SELECT count(*), sum(v), sum(w) FROM (SELECT m.val AS v, n.val AS w FROM {m} m, {n} n WHERE m.id = n.id) q"
+Q3 = "SELECT count(*), sum(s) FROM (SELECT sum(m.val) AS s, n.val FROM {m} m, {n} n WHERE m.id = n.id GROUP BY n.val) q"
+Q4 = "SELECT sum(m.val * n.val) FROM {m} m, {n} n WHERE m.id = n.id"
+Q3_EAGER = """SELECT count(*), sum(s) FROM (SELECT sum(k.s * n.c) AS s, n.val FROM (SELECT id, sum(val) AS s FROM {m} GROUP BY id) k,
+  (SELECT id, val, count(*) AS c FROM {n} GROUP BY id, val) n WHERE k.id = n.id GROUP BY n.val) q"""
+Q4_EAGER = """SELECT sum(k.s * l.s) FROM (SELECT id, sum(val) AS s FROM {m} GROUP BY id) k,
+  (SELECT id, sum(val) AS s FROM {n} GROUP BY id) l WHERE k.id = l.id"""
+
+
+def micro(k, n):
+    """The names of a pair of the paper's tables."""
+    return {"m": f"m_{k}_{n}", "n": f"n_{k}_{n}"}
 
 
 def tables(folder):
@@ -48,8 +55,9 @@ def tables(folder):
         found.append((name, "src int, dst int", DATA / f"graphs/{name}.csv.gz", b",", True))
     for name, file in (("itunes_a", "iTunes_tableA"), ("itunes_b", "iTunes_tableB")):
         found.append((name, ITUNES, DATA / f"em/encoded/{file}.tbl.gz", b"|", False))
-    for name, side in (("m", "A"), ("n", "B")):
-        found.append((name, "id bigint, val bigint", DATA / f"micro/micro_k32_32768{side}.tbl.gz", b"|", False))
+    for k, n in GRID:
+        for name, side in ((micro(k, n)["m"], "A"), (micro(k, n)["n"], "B")):
+            found.append((name, "id bigint, val bigint", DATA / f"micro/micro_k{k}_{n}{side}.tbl.gz", b"|", False))
     for name, columns, packed, separator, header in found:
         if not packed.exists():
             continue
@@ -70,11 +78,12 @@ def cases():
         yield f"common neighbours, {graph}", graph, COMMON.format(g=graph), None
         yield f"triangles, {graph}", graph, TRIANGLES.format(g=graph), None
     yield "equal price by artists (iTunes)", "itunes_a", MATCH, None
-    yield "paper Q1 (32768, 32)", "m", Q1, None
-    yield "paper Q3 (32768, 32)", "m", Q3, None
-    yield "paper Q4 (32768, 32)", "m", Q4, None
-    yield "Q3, the peer by hand", "m", Q3, Q3_EAGER
-    yield "Q4, the peer by hand", "m", Q4, Q4_EAGER
+    for k, n in GRID:
+        for name, query in (("Q1", Q1), ("Q3", Q3), ("Q4", Q4)):
+            yield f"paper {name}, {n} rows, {k} keys", micro(k, n)["m"], query.format(**micro(k, n)), None
+    names = micro(32, 32768)
+    yield "Q3, 32768 rows, the peer by hand", names["m"], Q3.format(**names), Q3_EAGER.format(**names)
+    yield "Q4, 32768 rows, the peer by hand", names["m"], Q4.format(**names), Q4_EAGER.format(**names)
 
 
 def best_of(db, sql):
