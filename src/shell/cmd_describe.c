@@ -207,28 +207,11 @@ void cmd_describe(Shell *shell, const Args *args)
 
 /* ---- CREATE statements --------------------------------------------------------------------- */
 
-static void add_name(Text *out, const char *name)
-{
-    bool plain = islower((unsigned char)name[0]) || name[0] == '_';
-    for (const char *c = name; *c != '\0'; c++)
-        plain &= islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_';
-    if (plain) {
-        text_str(out, name);
-        return;
-    }
-    text_char(out, '"');
-    for (; *name != '\0'; name++) {
-        if (*name == '"') text_char(out, '"');
-        text_char(out, *name);
-    }
-    text_char(out, '"');
-}
-
 static void schema_column(void *ctx, char **cells)
 {
     Columns *columns = ctx;
     text_str(&columns->schema, columns->n++ > 0 ? ",\n    " : "\n    ");
-    add_name(&columns->schema, cells[1]);
+    text_name(&columns->schema, cells[1]);
     text_printf(&columns->schema, " %s", cells[2]);
     if (cells[4][0] != '\0') text_printf(&columns->schema, " DEFAULT %s", cells[4]);
     if (cells[3][0] == 'f') text_str(&columns->schema, " NOT NULL");
@@ -249,7 +232,7 @@ static void dump_rows(Shell *shell, const char *table)
     bool timing = shell->timing;
     Text name = {0};
     Text sql = {0};
-    add_name(&name, table);
+    text_name(&name, table);
     text_printf(&sql, "SELECT * FROM %s", text_cstr(&name));
     shell->look.mode = MODE_INSERT;
     shell->timing = false;
@@ -270,7 +253,7 @@ static void schema_row(void *ctx, char **cells)
     schema->found++;
     bool view = strcmp(cells[1], "view") == 0;
     text_printf(&columns.schema, "CREATE %s ", view ? "VIEW" : "TABLE");
-    add_name(&columns.schema, cells[0]);
+    text_name(&columns.schema, cells[0]);
     if (view) {
         text_printf(&columns.schema, " AS %s;\n", cells[4]);
     } else {

@@ -103,6 +103,8 @@ bool shell_run(Shell *shell, const char *sql)
     tcudb_sink sink = {.ctx = &job, .columns = on_columns, .chunk = on_chunk, .done = on_done};
     assert(shell->conn != NULL);
     if (shell->echo == SWITCH_ON) fprintf(shell->out.file, "%s\n", sql);
+    bool done;
+    if (shell_own_statement(shell, sql, &done)) return done;
     double start = now();
     shell_interrupted = 0;
     progress_begin();

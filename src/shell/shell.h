@@ -128,6 +128,8 @@ void text_free(Text *text);
 /* "" if nothing was added. */
 const char *text_cstr(const Text *text);
 bool text_blank(const Text *text);
+/* A name as SQL spells it, in quotes where it is not plain. */
+void text_name(Text *out, const char *name);
 
 /* ---- connect.c: the database that is open ------------------------------------------------------ */
 
@@ -182,6 +184,8 @@ size_t shell_backslash(Shell *shell, const char *text);
 void shell_dot(Shell *shell, const char *line);
 /* "help", "quit", "show databases", "describe t": what a beginner types. True: the line was one of them. */
 bool shell_plain_word(Shell *shell, const char *line);
+/* DESCRIBE and SUMMARIZE, which are the shell's own; *done: without an error. False: neither. */
+bool shell_own_statement(Shell *shell, const char *sql, bool *done);
 /* A hint for a statement that failed, or NULL. */
 const char *shell_mistake(const char *sql, const tcudb_error *err);
 

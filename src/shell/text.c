@@ -108,3 +108,20 @@ bool text_blank(const Text *text)
         if (!isspace((unsigned char)text->data[i])) return false;
     return true;
 }
+
+void text_name(Text *out, const char *name)
+{
+    bool plain = islower((unsigned char)name[0]) || name[0] == '_';
+    for (const char *c = name; *c != '\0'; c++)
+        plain &= islower((unsigned char)*c) || isdigit((unsigned char)*c) || *c == '_';
+    if (plain) {
+        text_str(out, name);
+        return;
+    }
+    text_char(out, '"');
+    for (; *name != '\0'; name++) {
+        if (*name == '"') text_char(out, '"');
+        text_char(out, *name);
+    }
+    text_char(out, '"');
+}

@@ -142,7 +142,21 @@ def cases():
     yield "device", ["-q"], ".device cpu\n.device\n", " tcudb.engine \n--------------\n cpu\n(1 row)\n\n", "", 0
     yield "no such device", ["-q"], ".device tpu\n", "", ["invalid value for parameter \"tcudb.engine\"", "auto|cpu|gpu|tcu"], 3
     yield "notices", ["-c", "drop table if exists nix"], "", "DROP TABLE\n", "NOTICE:  table \"nix\" does not exist, skipping\n", 0
-    yield "hints for other dialects", ["-q", "-c", "describe t"], "", "", ["syntax error", "\\d TABLE"], 3
+    for sql, hint in (("show create table t", ".schema"), ("select a, from t", "comma too many"), ("create table t(order int)", '"order"'),
+                      ("select ifnull(1, 2)", "coalesce"), ("select 1 limit 1, 2", "LIMIT and OFFSET"), ("delete t", "DELETE FROM"),
+                      ("select * from t wher a = 1", "WHERE"), ("select `a`", "double quotes"), ("from t", "SELECT * FROM"),
+                      ("select * from ok.csv", "single quotes"), ("select 'a'::text + 'b'", "||"), ("use x", ".open")):
+        yield f"hint for {sql}", ["-q", "-c", sql], "", "", ["ERROR", hint], 3
+    yield "DESCRIBE of a query", ["-q", "--csv", "-c", "describe select 1 as a, 'x'::varchar(3) as b;"], "", \
+        "column_name,column_type\na,integer\nb,character varying(3)\n", "", 0
+    yield "DESCRIBE of a table", ["-q", "-c", "create table t (a int)", "-c", "DESC t"], "", (
+        "Table \"t\"\n Column |  Type   | Nullable | Default \n--------+---------+----------+---------\n"
+        " a      | integer |          | \n(1 row)\n\n"), "", 0
+    yield "DESCRIBE of nothing", ["-q", "-c", "describe nix"], "", "", "Did not find any relation named \"nix\".\n", 3
+    yield "SUMMARIZE", ["-q", "--csv", "-c", "summarize select * from (values (1, 'b', true), (3, null, false), (5, 'a', null)) v (\"N x\", s, f)"], "", (
+        "column_name,column_type,min,max,distinct,avg,std,q25,q50,q75,count,nulls\n"
+        "N x,integer,1,5,3,3,2,2,3,4,3,0\ns,text,a,b,2,,,,,,3,1\nf,boolean,false,true,2,,,,,,3,1\n"), "", 0
+    yield "SUMMARIZE of nothing", ["-q", "-c", "summarize nix"], "", "", ["relation \"nix\" does not exist"], 3
     for sql, part in [("select \"text\"", "single quotes"), ("select * from `t`", "double quotes"), ("selct 1", "meant SELECT"),
                       ("select 1 a form t", "FROM"), ("create table x (a datetime)", "timestamp"), ("select 1 == 2", "written ="),
                       ("select top 3 * from t", "LIMIT"), ("use other", ".open"), ("select ‘x’", "typographic"),
