@@ -46,7 +46,24 @@ uint64_t contract_relations(const JoinGraph *g, const Expr *e);
 uint64_t contract_op_relations(const JoinGraph *g, const GraphOp *op);
 uint64_t contract_all(const JoinGraph *g);
 /* The left half of the best split; 0: none, *why says what stands in the way. */
-uint64_t contract_split(const JoinGraph *g, const Plan *agg, const char **why);
+tcudb_status contract_split(Opt *opt, const JoinGraph *g, const Plan *agg, uint64_t *left, const char **why,
+                            Error *err) MUST_CHECK;
+
+/* ---- contract_order.c ----------------------------------------------------------------------- */
+
+/* By set of relations: what is left once it is summed by its groups and outward keys, and what that costs in rows and
+ * pairs; -1: its relations are not connected. */
+typedef struct ContractOrder {
+    Opt *opt;
+    const JoinGraph *graph;
+    const Plan *agg;
+    double *cells, *cost;
+    uint64_t *group_rels; /* of each group expression */
+    double *group_values;
+} ContractOrder;
+tcudb_status contract_order(Opt *opt, const JoinGraph *g, const Plan *agg, ContractOrder *out, Error *err) MUST_CHECK;
+double contract_pairs(const ContractOrder *o, uint64_t left, uint64_t right);
+bool contract_connected(const JoinGraph *g, uint64_t set);
 
 /* ---- contract_range.c ----------------------------------------------------------------------- */
 

@@ -3,9 +3,12 @@
  *
  * A side that is a join with many more rows than its relations is summed first by its keys and groups: the values
  * are replaced by their sums, 1 by the number of rows. So A-B-C-D with the middle projected out is a product of
- * products. Sums must stay within 64 bits: values of 2 and 4 bytes only.
+ * products. Sums must be proven to stay within 64 bits.
  */
 #include "opt/contract.h"
+#include "tensor/product.h"
+
+static const double GAIN = 4;
 
 /* The aggregate of one half by its keys and groups: rows counted, values summed. */
 typedef struct Half {
@@ -38,6 +41,23 @@ static tcudb_status group_compared(Opt *opt, Plan *agg, Plan *node, uint32_t sid
     return TCUDB_OK;
 }
 
+/* A sum of the value, and in its place that sum as an integer of 64 bits; *ok false: it might not fit. */
+static tcudb_status sum_value(Opt *opt, Plan *agg, Expr **value, bool *ok, Error *err)
+{
+    AggCallType type;
+    Range range;
+    Type narrow = (*value)->type.id == TYPE_NUMERIC ? TYPE_DECIMAL(18, (*value)->type.scale) : TYPE(TYPE_INT8);
+    double limit = narrow.id == TYPE_INT8 ? 9.2e18 : 9.9e17, rows = (double)plan_max_rows(agg->inputs[0]);
+    *ok = expr_range(agg->inputs[0], *value, &range) && (double)range.max * rows < limit &&
+          (double)range.min * rows > -limit;
+    if (!*ok) return TCUDB_OK;
+    TRY(agg_resolve(STR_LIT("sum"), &(*value)->type, 1, false, 0, &type, err));
+    AggCall *sum = &agg->agg.aggs[agg->agg.naggs++];
+    *sum = (AggCall){.col = opt_new_col(opt, type.result, "sum"), .kind = AGG_SUM, .nargs = 1, .args = {*value}};
+    TRY_PTR(*value = expr_of_col(opt, &sum->col, err));
+    return expr_cast(opt->arena, *value, narrow, CAST_EXPLICIT, 0, value, err);
+}
+
 /* Replaces the half's expressions by columns of the aggregate: groups and keys as they are, values summed. */
 static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *half, bool *ok, Error *err)
 {
@@ -57,13 +77,7 @@ static tcudb_status aggregate_half(Opt *opt, Plan *node, uint32_t side, Half *ha
     for (uint32_t k = 0; k < node->contract.nkeys; k++)
         TRY(add_group(opt, agg, node->contract.keys[side][k], &node->contract.keys[side][k], err));
     TRY(group_compared(opt, agg, node, side, err));
-    for (uint32_t v = 0; v < nvalues && *ok; v++) {
-        Expr *value = node->contract.values[side][v];
-        *ok = value->type.id == TYPE_INT2 || value->type.id == TYPE_INT4; /* whose sums are int8 */
-        AggCall *sum = &agg->agg.aggs[agg->agg.naggs++];
-        *sum = (AggCall){.col = opt_new_col(opt, TYPE(TYPE_INT8), "sum"), .kind = AGG_SUM, .nargs = 1, .args = {value}};
-        TRY_PTR(node->contract.values[side][v] = expr_of_col(opt, &sum->col, err));
-    }
+    for (uint32_t v = 0; v < nvalues && *ok; v++) TRY(sum_value(opt, agg, &node->contract.values[side][v], ok, err));
     half->count = opt_new_col(opt, TYPE(TYPE_INT8), "count");
     agg->agg.aggs[agg->agg.naggs++] = (AggCall){.col = half->count, .kind = AGG_COUNT_STAR};
     agg->ncols = agg->agg.ngroups + agg->agg.naggs;
@@ -96,34 +110,61 @@ static tcudb_status weigh_terms(Opt *opt, Plan *node, uint32_t side, const Half 
     return TCUDB_OK;
 }
 
-/* A half that is a join with many more rows than its relations is summed first, as a contraction of its own; if it
- * is none, the half stays as it is: the operator adds equal rows itself. */
-tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err)
+/* A copy of the node whose expressions stay when those of the original are replaced. */
+static tcudb_status remember(Opt *opt, const Plan *node, Plan *out, Error *err)
 {
-    if (node->inputs[side]->kind != PLAN_JOIN) return TCUDB_OK;
-    Plan before = *node;
-    Half half = {0};
-    bool ok = true;
-    TRY_PTR(before.contract.groups = arena_alloc(opt->arena, sizeof(NamedExpr) * (node->contract.ngroups + 1), err));
-    memcpy(before.contract.groups, node->contract.groups, sizeof(NamedExpr) * node->contract.ngroups);
+    *out = *node;
+    TRY_PTR(out->contract.groups = ARENA_ARRAY(opt->arena, NamedExpr, node->contract.ngroups + 1, err));
+    memcpy(out->contract.groups, node->contract.groups, sizeof(NamedExpr) * node->contract.ngroups);
     for (uint32_t s = 0; s < 2; s++) {
         Expr **keys = ARENA_ARRAY(opt->arena, Expr *, node->contract.nkeys + 1, err);
         Expr **values = ARENA_ARRAY(opt->arena, Expr *, node->contract.nvalues[s] + 1, err);
         TRY_PTR(keys);
         TRY_PTR(values);
-        memcpy(keys, node->contract.keys[s], sizeof *keys * node->contract.nkeys);
+        if (node->contract.nkeys > 0) memcpy(keys, node->contract.keys[s], sizeof *keys * node->contract.nkeys);
         if (node->contract.nvalues[s] > 0)
             memcpy(values, node->contract.values[s], sizeof *values * node->contract.nvalues[s]);
-        before.contract.keys[s] = keys;
-        before.contract.values[s] = values;
+        out->contract.keys[s] = keys;
+        out->contract.values[s] = values;
     }
+    return TCUDB_OK;
+}
+
+static double leaf_rows(const Opt *opt, Plan *plan)
+{
+    if (plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER)
+        return leaf_rows(opt, plan->inputs[0]) + leaf_rows(opt, plan->inputs[1]);
+    return plan->rows;
+}
+
+/* Whether summing the half before it is multiplied shrinks it much: then rule_eager makes vectors of what has no
+ * group, below the sums. */
+static bool shrinks(Opt *opt, Plan *agg)
+{
+    card_rows(opt, agg, false);
+    bool forced = opt->env->settings->engine == ENGINE_TCU;
+    double rows = agg->inputs[0]->rows;
+    return forced || (rows > GAIN * leaf_rows(opt, agg->inputs[0]) && rows > GAIN * agg->rows);
+}
+
+/* A half that is a join with many more rows than its relations is summed first: as a contraction of its own, or, where
+ * one of its relations has all the groups and keys, by sums below the join. Else the half stays as it is: the operator
+ * adds equal rows itself. */
+tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err)
+{
+    if (!graph_is_region(node->inputs[side])) return TCUDB_OK;
+    Plan before;
+    Half half = {0};
+    bool ok = true;
+    TRY(remember(opt, node, &before, err));
     TRY(aggregate_half(opt, node, side, &half, &ok, err));
-    Plan *contracted = half.agg;
-    if (ok) TRY(contract_aggregate(opt, &contracted, half.agg, half.agg->inputs[0], err));
-    if (!ok || contracted == half.agg) {
+    Plan *summed = half.agg;
+    if (ok) TRY(contract_aggregate(opt, &summed, half.agg, half.agg->inputs[0], err));
+    bool keeps = ok && (summed != half.agg || shrinks(opt, half.agg)) && node->contract.nvalues[side] < PRODUCT_MAX;
+    if (!keeps) {
         *node = before;
         return TCUDB_OK;
     }
-    node->inputs[side] = contracted;
+    node->inputs[side] = summed;
     return weigh_terms(opt, node, side, &half, err);
 }

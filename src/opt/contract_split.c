@@ -4,7 +4,7 @@
  * A split is a set of relations and the rest, both connected by conditions, such that every group column lies in
  * one of them and the conditions between them are equalities and comparisons that can be (contract_range.c); sums
  * grouped on one side only are left to rule_eager, unless a comparison would make it join all pairs. All splits are
- * looked at (2^(n-1) of at most CONTRACT_RELATIONS relations); the one whose halves have the fewest rows is taken.
+ * looked at (2^(n-1) of at most CONTRACT_RELATIONS relations); the cheapest is taken (contract_order.c).
  */
 #include "opt/contract.h"
 
@@ -41,17 +41,6 @@ uint64_t contract_all(const JoinGraph *g)
     return (UINT64_C(1) << g->nrels) - 1;
 }
 
-static bool connected(const JoinGraph *g, uint64_t set)
-{
-    uint64_t reached = set & -set, before = 0;
-    while (reached != before) {
-        before = reached;
-        for (uint32_t i = 0; i < g->nrels; i++)
-            if ((reached >> i & 1) != 0) reached |= g->rels[i].neighbours & set;
-    }
-    return reached == set;
-}
-
 /* Every semi, anti or outer join on top of the region looks at one half. */
 static bool ops_fit(const JoinGraph *g, uint64_t left, const char **why)
 {
@@ -79,22 +68,30 @@ static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, bool 
     return compares || (groups[0] > 0 && groups[1] > 0);
 }
 
-/* The best split by the rows of its halves; 0: none. */
-uint64_t contract_split(const JoinGraph *g, const Plan *agg, const char **why)
+/* The best split by the work of its halves and the pairs that they make; 0: none. */
+static uint64_t best_split(const ContractOrder *o, const char **why)
 {
+    const JoinGraph *g = o->graph;
     uint64_t all = contract_all(g), best = 0;
-    double best_rows = INFINITY;
+    double best_cost = INFINITY;
     for (uint64_t left = 1; left < all; left += 2) {
         uint64_t right = all & ~left;
-        if (!connected(g, left) || !connected(g, right)) continue;
         bool compares;
+        if (o->cost[left] < 0 || o->cost[right] < 0) continue; /* not connected */
         if (!ops_fit(g, left, why) || !contract_keys_fit(g, left, &compares, why)) continue;
-        if (!groups_fit(g, agg, left, compares, why)) continue;
-        double rows = graph_rows(g, left) + graph_rows(g, right);
-        if (rows < best_rows) {
-            best_rows = rows;
-            best = left;
-        }
+        if (!groups_fit(g, o->agg, left, compares, why)) continue;
+        double cost = o->cost[left] + o->cost[right] + contract_pairs(o, left, right);
+        if (cost >= best_cost) continue;
+        best_cost = cost;
+        best = left;
     }
     return best;
+}
+
+tcudb_status contract_split(Opt *opt, const JoinGraph *g, const Plan *agg, uint64_t *left, const char **why, Error *err)
+{
+    ContractOrder order;
+    TRY(contract_order(opt, g, agg, &order, err));
+    *left = best_split(&order, why);
+    return TCUDB_OK;
 }

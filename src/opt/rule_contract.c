@@ -8,7 +8,7 @@
  *
  * The join tree's relations are split into two connected halves such that every group column lies in one, every
  * condition between them is an equality, and every aggregate is a sum of products of one factor a half
- * (contract.c). Among the splits the one whose halves have the fewest rows is taken. Semi, anti and outer joins on
+ * (contract.c). Among the splits the cheapest is taken (contract_order.c). Semi, anti and outer joins on
  * top go onto the half that they look at. AVG and deviations become sums and a projection (contract_calls.c); DISTINCT
  * aggregates, MIN and MAX an aggregate over finer groups (contract_finer.c); DISTINCT, EXISTS and IN over a join are
  * the same without aggregates (contract_once.c).
@@ -111,7 +111,8 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
         g.rels[i].rows = g.rels[i].plan->rows;
     }
     TRY(graph_finish(opt, &g, err));
-    uint64_t left = g.above.n > 0 ? 0 : contract_split(&g, agg, &s.why);
+    uint64_t left = 0;
+    if (g.above.n == 0) TRY(contract_split(opt, &g, agg, &left, &s.why, err));
     if (left == 0) return note_refusal(opt, agg, s.why, err);
     TRY(contract_calls(opt, agg, &calls, err));
     Plan *node = NULL;
