@@ -17,6 +17,14 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Items of `words` words that begin with an id. A scan yields them in order, or nearly. */
+static void sort_ids(uint64_t *items, uint64_t n, size_t words)
+{
+    uint64_t i = 1;
+    while (i < n && items[(i - 1) * words] <= items[i * words]) i++;
+    if (i < n) qsort(items, n, words * sizeof *items, compare_ids);
+}
+
 typedef struct Insert {
     Exec *x;
     Str table;
@@ -161,7 +169,7 @@ static tcudb_status delete_matched(Exec *x, const Plan *plan, const TableDef *de
     uint64_t *ids = exec_alloc(x, (part->n + 1) * sizeof *ids, err);
     TRY_PTR(ids);
     for (uint64_t i = 0; i < part->n; i++) ids[i] = ((uint64_t *)rows->cols[def->ncols].data)[part->order[i]];
-    qsort(ids, part->n, sizeof *ids, compare_ids);
+    sort_ids(ids, part->n, 1);
     for (uint64_t i = 1; i < part->n; i++)
         if (ids[i] == ids[i - 1]) return unique_second_time(err);
     if (part->n > 0) TRY(txn_delete(x->env->txn, plan->modify.table, ids, part->n, err));
@@ -220,7 +228,7 @@ static tcudb_status delete_ids(Exec *x, Str table, const Rows *rows, uint64_t *d
     uint64_t *ids = exec_alloc(x, (rows->n + 1) * sizeof *ids, err);
     TRY_PTR(ids);
     memcpy(ids, rows->cols[0].data, rows->n * sizeof *ids);
-    qsort(ids, rows->n, sizeof *ids, compare_ids);
+    sort_ids(ids, rows->n, 1);
     uint64_t n = 0;
     for (uint64_t i = 0; i < rows->n; i++)
         if (i == 0 || ids[i] != ids[i - 1]) ids[n++] = ids[i];
@@ -241,7 +249,7 @@ static tcudb_status first_of_each(Exec *x, const Rows *rows, uint32_t **order, u
     *order = exec_alloc(x, (rows->n + 1) * sizeof **order, err);
     TRY_PTR(*order);
     for (uint64_t i = 0; i < rows->n; i++) pairs[i] = (IdRow){((const uint64_t *)rows->cols[0].data)[i], i};
-    qsort(pairs, rows->n, sizeof *pairs, compare_ids); /* by id; ties in any order */
+    sort_ids(&pairs->id, rows->n, sizeof *pairs / sizeof(uint64_t)); /* ties in any order */
     *n = 0;
     for (uint64_t i = 0; i < rows->n;) {
         uint64_t first = pairs[i].row, id = pairs[i].id;
