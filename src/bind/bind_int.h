@@ -180,6 +180,10 @@ tcudb_status bind_from_item(Binder *b, Block *block, const Node *node, Plan **ou
                             Error *err) MUST_CHECK;
 tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, Plan **out, bool *lateral,
                        Error *err) MUST_CHECK;
+/* The query of a view, in the place of the view. */
+tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out, Error *err) MUST_CHECK;
+/* information_schema's and pg_catalog's; *out NULL: none of them. (schema.c) */
+tcudb_status bind_schema_relation(Binder *b, const PgQuery__RangeVar *range, Plan **out, Error *err) MUST_CHECK;
 /* Whether a plan has free columns that the other puts out. */
 tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes, Error *err) MUST_CHECK;
 /* A scan of all columns (with the row id last if rowid != NULL). */

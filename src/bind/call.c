@@ -316,6 +316,26 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
     return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
 }
 
+/* What a client asks of a server: one database, one schema, no users. *out NULL: another function. */
+static tcudb_status system_function(Binder *b, const char *name, size_t nargs, int position, Expr **out, Error *err)
+{
+    static const struct {
+        const char *name, *value;
+    } functions[] = {
+        {"version", "tcudb " TCUDB_VERSION " (SQL of PostgreSQL 15)"},
+        {"current_database", "tcudb"},
+        {"current_schema", "public"},
+    };
+    *out = NULL;
+    for (size_t i = 0; nargs == 0 && i < sizeof functions / sizeof functions[0]; i++) {
+        if (strcmp(functions[i].name, name) != 0) continue;
+        Value value = {.type = TYPE(TYPE_TEXT), .str = str_of(functions[i].value)};
+        *out = expr_const(b->arena, &value, position, err);
+        TRY_PTR(*out);
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
 {
     const PgQuery__FuncCall *call = node->func_call;
@@ -328,6 +348,8 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
+    TRY(system_function(b, name, call->n_args, position, out, err));
+    if (*out != NULL) return plain_only(call, name, position, err);
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err));

@@ -89,7 +89,7 @@ static tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, E
     return status;
 }
 
-static tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out, Error *err)
+tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out, Error *err)
 {
     if (b->view_depth >= VIEW_DEPTH_MAX) {
         return error_at(err, SQLSTATE_STATEMENT_TOO_COMPLEX, position, "stack depth limit exceeded");
@@ -124,6 +124,10 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     CteEntry *cte = find_cte(b, range);
     if (cte != NULL) return bind_with_scan(b, cte, position, out, err);
     Str name = {0};
+    bool own = range->schemaname[0] == '\0' && (txn_table(b->env->txn, str_of(range->relname)) != NULL ||
+                                                txn_view(b->env->txn, str_of(range->relname)) != NULL);
+    if (!own) TRY(bind_schema_relation(b, range, out, err));
+    if (!own && *out != NULL) return TCUDB_OK;
     TRY(bind_relation_name(b, range, &name, err));
     const Table *table = txn_table(b->env->txn, name);
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);

@@ -1,0 +1,26 @@
+-- information_schema and pg_tables.
+create table t(a int not null, b varchar(10) unique, c numeric(8,2), d date, e timestamp, f float8, g real, h boolean, i smallint, j bigint, k char(3), l text, m numeric, primary key (a, c), check (f > 0));
+create table u(x int);
+create view v as select a, b, c + 1 as c1 from t;
+select table_schema, table_name, table_type, self_referencing_column_name, is_insertable_into, is_typed, commit_action from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE' order by 2;
+select table_name, table_type from information_schema.tables where table_schema = 'public' order by 1;
+select table_name, column_name, ordinal_position, column_default, data_type, character_maximum_length, character_octet_length, numeric_precision, numeric_precision_radix, numeric_scale, datetime_precision, udt_schema, udt_name, dtd_identifier, is_identity, is_generated from information_schema.columns where table_schema = 'public' and table_name <> 'v' order by 1, 3;
+select column_name, is_nullable from information_schema.columns where table_name = 't' order by ordinal_position;
+select table_name, column_name, ordinal_position from information_schema.columns where table_schema = 'public' order by 1, 3;
+select * from information_schema.columns where false;
+select * from information_schema.tables where false;
+select * from information_schema.views where false;
+select * from information_schema.table_constraints where false;
+select * from information_schema.key_column_usage where false;
+select constraint_name, table_name, constraint_type, is_deferrable, initially_deferred, enforced from information_schema.table_constraints where table_schema = 'public' and constraint_name not like '%not_null' order by 1;
+select constraint_name, table_name, column_name, ordinal_position from information_schema.key_column_usage where table_schema = 'public' order by 1, 4;
+select schemaname, tablename, hasindexes, hasrules, hastriggers from pg_tables where schemaname = 'public' order by 2;
+select tablename from pg_catalog.pg_tables where schemaname = 'public' order by 1;
+select viewname from pg_views where schemaname = 'public';
+select t.table_name, count(*) from information_schema.tables t join information_schema.columns c using (table_schema, table_name) where t.table_schema = 'public' group by 1 order by 1;
+select x.table_name from information_schema.tables as x where x.table_schema = 'public' and exists (select 1 from u) order by 1;
+select tables.table_name from information_schema.tables where table_schema = 'public' order by 1 limit 1;
+select * from information_schema.nope;
+select * from nope.tables;
+drop view v;
+select current_schema();
