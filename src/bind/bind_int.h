@@ -337,6 +337,12 @@ tcudb_status bind_window_rewrite(GroupMap *map, Block *block, Error *err) MUST_C
 tcudb_status bind_window_plan(Binder *b, Block *block, Plan *plan, Plan **out, Error *err) MUST_CHECK;
 const char *bind_place_name(Place place);
 const char *bind_func_name(const PgQuery__FuncCall *call);
+/* ---- foreign.c: PostgreSQL's names that are not functions of type/ */
+bool bind_foreign_aggregate(const char *name);
+bool bind_foreign_function(const char *name);
+/* version(), pg_typeof(x), num_nulls(...): *out NULL: another function. */
+tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint32_t nargs, int position, Expr **out,
+                                  Error *err) MUST_CHECK;
 tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr *node, Expr **out,
                            Error *err) MUST_CHECK;

@@ -265,19 +265,6 @@ static tcudb_status plain_only(const PgQuery__FuncCall *call, const char *name, 
                     what, name);
 }
 
-/* Aggregates of PostgreSQL that are not here: refused by name rather than called unknown. */
-static bool foreign_aggregate(const char *name)
-{
-    static const char *const names[] = {
-        "array_agg",        "cume_dist",    "dense_rank", "json_agg", "json_object_agg", "jsonb_agg",
-        "jsonb_object_agg", "percent_rank", "range_agg",  "rank",     "xmlagg",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], name) == 0) return true;
-    }
-    return false;
-}
-
 /* date('2001-01-01'): *out NULL if there is no such type. */
 static tcudb_status call_as_cast(Binder *b, const char *name, Expr *arg, int position, Expr **out, Error *err)
 {
@@ -297,6 +284,8 @@ static tcudb_status named_call(Binder *b, const char *name, Expr **args, uint32_
         TRY(call_as_cast(b, name, args[0], position, out, err));
         if (*out != NULL) return TCUDB_OK;
     }
+    if (strcmp(local.sqlstate, SQLSTATE_UNDEFINED_FUNCTION) == 0 && bind_foreign_function(name))
+        return error_unsupported(err, position, "the function %s", name);
     if (err != NULL) *err = local;
     return status;
 }
@@ -311,29 +300,9 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
         if (!NODE_IS(call->args[i], NAMED_ARG_EXPR)) continue;
         return error_unsupported(err, bind_node_position(b, call->args[i]), "a named argument of %s", name);
     }
-    if (foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
+    if (bind_foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
     bool rows = b->env->find_table_func != NULL && b->env->find_table_func(str_of(name)) != NULL;
     return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
-}
-
-/* What a client asks of a server: one database, one schema, no users. *out NULL: another function. */
-static tcudb_status system_function(Binder *b, const char *name, size_t nargs, int position, Expr **out, Error *err)
-{
-    static const struct {
-        const char *name, *value;
-    } functions[] = {
-        {"version", "tcudb " TCUDB_VERSION " (SQL of PostgreSQL 15)"},
-        {"current_database", "tcudb"},
-        {"current_schema", "public"},
-    };
-    *out = NULL;
-    for (size_t i = 0; nargs == 0 && i < sizeof functions / sizeof functions[0]; i++) {
-        if (strcmp(functions[i].name, name) != 0) continue;
-        Value value = {.type = TYPE(TYPE_TEXT), .str = str_of(functions[i].value)};
-        *out = expr_const(b->arena, &value, position, err);
-        TRY_PTR(*out);
-    }
-    return TCUDB_OK;
 }
 
 tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
@@ -348,10 +317,10 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
-    TRY(system_function(b, name, call->n_args, position, out, err));
-    if (*out != NULL) return plain_only(call, name, position, err);
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
+    TRY(bind_system_function(b, name, args, (uint32_t)call->n_args, position, out, err));
+    if (*out != NULL) return plain_only(call, name, position, err);
     TRY(named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err));
     return plain_only(call, name, position, err);
 }
