@@ -23,6 +23,7 @@ static const OpEntry ops[] = {
 typedef struct Chooser {
     Arena *arena;
     const ExecEnv *env;
+    bool *fast; /* PhysPlan's */
 } Chooser;
 
 static void note_refusal(PhysNode *node, const Op *op, const char *why)
@@ -59,6 +60,7 @@ static tcudb_status choose(const Chooser *c, const Plan *plan, uint32_t depth, P
     TRY_PTR(node);
     node->plan = plan;
     node->ninputs = plan->ninputs;
+    *c->fast |= plan->kind == PLAN_CONTRACT && plan->contract.fast;
     node->inputs = ARENA_ARRAY(c->arena, PhysNode *, plan->ninputs + 1, err);
     TRY_PTR(node->inputs);
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(choose(c, plan->inputs[i], depth + 1, &node->inputs[i], err));
@@ -99,9 +101,9 @@ static tcudb_status check_engine(const ExecEnv *env, PhysPlan *phys, Error *err)
 
 tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysPlan **out, Error *err)
 {
-    Chooser c = {arena, env};
     PhysPlan *phys = ARENA_NEW(arena, PhysPlan, err);
     TRY_PTR(phys);
+    Chooser c = {arena, env, &phys->fast};
     TRY(check_engine(env, phys, err));
     TRY(plan_ctes(arena, plan, &phys->ctes, &phys->nctes, err));
     phys->ninfo = plan_col_end(plan);

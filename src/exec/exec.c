@@ -305,7 +305,7 @@ tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, v
     if (status == TCUDB_OK) status = run_root(&x, &root, err);
     if (status == TCUDB_OK) exec_settle(env, phys);
     if (report != NULL) {
-        *report = (ExecReport){.engine = "cpu", .exact = true, .rows = phys->writes ? x.written : root.rows};
+        *report = (ExecReport){.engine = "cpu", .exact = !phys->fast, .rows = phys->writes ? x.written : root.rows};
         report->peak_bytes = peak_end(env->mem, before);
         report->seconds = (double)(exec_clock() - start) * 1e-9;
         snprintf(report->why, sizeof report->why, "%s", phys->why);

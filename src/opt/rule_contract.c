@@ -36,6 +36,18 @@ static tcudb_status note_float_proof(Plan *node)
     return TCUDB_OK;
 }
 
+/* tcudb.precision = fast rounds what tensor cores would multiply: sums of integers and decimals over equal keys. Not
+ * deviations, whose differences would leave no digit. */
+static bool is_fast(const Opt *opt, const Plan *agg, const Plan *node)
+{
+    if (opt->env->settings->precision != PRECISION_FAST || node->contract.range.n > 0) return false;
+    for (uint32_t i = 0; i < agg->agg.naggs; i++)
+        if (agg->agg.aggs[i].kind >= AGG_VAR_POP && agg->agg.aggs[i].kind <= AGG_STDDEV_SAMP) return false;
+    for (uint32_t o = 0; o < node->contract.nouts; o++)
+        if (node->contract.outs[o].col.type.id == TYPE_FLOAT8) return false;
+    return node->contract.nvalues[0] + node->contract.nvalues[1] > 0;
+}
+
 /* Why the sums are exact, from the columns' bounds; the operator proves it again from the data itself. */
 static tcudb_status note_proof(Opt *opt, Plan *node, Error *err)
 {
@@ -119,7 +131,11 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     bool ok = false;
     TRY(contract_build(&s, &g, agg, left, &calls, &node, &ok, err));
     if (!ok) return note_refusal(opt, agg, s.why, err);
-    TRY(note_proof(opt, node, err));
+    node->contract.fast = is_fast(opt, agg, node);
+    if (node->contract.fast)
+        node->note = "Precision: fast (FP16 inputs): not exact";
+    else
+        TRY(note_proof(opt, node, err));
     for (uint32_t side = 0; side < 2; side++) TRY(contract_half(opt, node, side, err));
     bool pays;
     TRY(contract_pays(opt, *slot, node, &pays, err));

@@ -92,6 +92,7 @@ struct PhysPlan {
     ColId ninfo;
     bool *cte_free;      /* by CTE: depends on outer columns */
     char why[PHYS_NOTE]; /* why this engine */
+    bool fast;           /* some sums are not exact: tcudb.precision = fast */
     bool writes;         /* INSERT, DELETE, UPDATE: rows counted, none returned */
 };
 

@@ -280,6 +280,7 @@ struct Plan {
             Expr **having; /* the conditions that became bounds of outs: to be shown only */
             uint32_t nhaving;
             uint32_t nouts;
+            bool fast; /* not exact: FP16 inputs, FP32 sums (tcudb.precision = fast) */
         } contract;
     };
 };

@@ -127,7 +127,7 @@ static tcudb_status print_text(Run *run, Explain *explain, const PhysPlan *phys,
     }
     TRY(buf_printf(out, err, "Engine: %s", run->report.engine));
     if (run->report.why[0] != '\0') TRY(buf_printf(out, err, " (%s)", run->report.why));
-    if (!run->report.exact) TRY(buf_text(out, ", not exact: tcudb.precision is fast", err));
+    if (!run->report.exact) TRY(buf_text(out, ", fast (FP16 inputs): not exact", err));
     TRY(buf_char(out, '\n', err));
     if (explain->analyze || explain->summary) TRY(buf_printf(out, err, "Planning Time: %.3f ms\n", explain->planning));
     if (explain->analyze) TRY(buf_printf(out, err, "Execution Time: %.3f ms\n", 1e3 * run->report.seconds));
@@ -176,6 +176,7 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
         TRY(session_exec(run, phys, session_drop_batch, NULL, err));
         run->report.seconds = 1e-3 * (now_ms() - start);
     } else {
+        run->report.exact = !phys->fast;
         session_explain_engine(run->session, &run->report);
     }
     return explain->json ? print_json(run, explain, phys, err) : print_text(run, explain, phys, err);

@@ -55,17 +55,19 @@ static void say_time(const Shell *shell, const tcudb_report *report, double seco
     if (report != NULL) {
         fprintf(shell->out.file, " (%s", report->engine);
         if (report->why[0] != '\0') fprintf(shell->out.file, "; %s", report->why);
-        if (!report->exact) fputs("; not exact", shell->out.file);
+        if (!report->exact) fputs("; fast (FP16 inputs): not exact", shell->out.file);
         fputc(')', shell->out.file);
     }
     fputc('\n', shell->out.file);
 }
 
-/* Without a timing line a fallback to another engine still has to be said. */
+/* Without a timing line a fallback to another engine, and rounding, still have to be said. */
 static void say_fallback(const Shell *shell, const tcudb_report *report)
 {
-    if (shell->timing || strncmp(report->why, "not ", 4) != 0) return;
+    if (shell->timing) return;
     fflush(shell->out.file);
+    if (!report->exact) fputs("NOTICE:  fast (FP16 inputs): not exact\n", stderr);
+    if (strncmp(report->why, "not ", 4) != 0) return;
     fprintf(stderr, "NOTICE:  ran on %s, %s\n", report->engine, report->why);
 }
 

@@ -58,6 +58,7 @@ static tcudb_status build(ProductRun *run, Error *err)
     TRY(product_plan(run, err));
     set_form(run);
     if (run->heavy > 0) TRY(operands_build(run, err));
+    if (spec->fast) TRY(fast_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)
         run->report->form = FORM_BITS;
     run->report->build_seconds = seconds() - started;
@@ -90,6 +91,7 @@ void product_close(ProductRun *run)
 {
     run->report->rows = blocks_free(run);
     operands_free(run);
+    fast_free(run);
     mem_free(run->mem, run->dense_key, sizeof(uint32_t) * run->spec->keys);
     cells_free(&run->left);
     cells_free(&run->right);

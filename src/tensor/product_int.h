@@ -28,6 +28,9 @@ typedef struct Operand {
     CellFacts facts;
     uint64_t shift; /* added to every cell, the empty ones too */
     int128 *sums;   /* a group: sum of its true cells over the heavy keys */
+    float *rounded; /* product_fast.c: every cell / 2^scale in FP16 */
+    uint64_t nrounded;
+    int scale;
 } Operand;
 
 /* What one worker multiplies in and emits from. */
@@ -68,9 +71,10 @@ struct ProductRun {
     BitMatrix left_bits, right_bits;
     uint8_t *present; /* COUNT_PRESENT: right groups (or left ones) with any heavy cell */
     bool present_left;
-    uint32_t block_rows; /* left groups a task */
-    size_t stride;       /* right groups, padded */
-    Block *blocks;       /* one a worker */
+    uint32_t block_rows;   /* left groups a task */
+    size_t stride;         /* right groups, padded */
+    Block *blocks;         /* one a worker */
+    struct FastLine *fast; /* one a worker */
 };
 
 static inline size_t sum_size(const ProductRun *run)
@@ -100,6 +104,10 @@ uint64_t blocks_free(ProductRun *run);
 /* product_sparse.c: rows without heavy keys; and one group's light keys added to the accumulators at `at`. */
 tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
 void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at);
+/* product_fast.c: rounds the operands; one row of the output from them. */
+tcudb_status fast_build(ProductRun *run, Error *err) MUST_CHECK;
+void fast_free(ProductRun *run);
+tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err) MUST_CHECK;
 /* product_emit.c: finds the columns that exist in the line at `at`, into b->ids. */
 uint32_t block_scan(const ProductRun *run, Block *b, size_t at);
 /* Which of the n ids keep every bound of HAVING: in place. */

@@ -105,7 +105,7 @@ static double price(const ProductRun *run, const Keys *keys, double light)
 /* The cheapest of all sparse, all dense, and each key where it is cheaper; what the spec asks for is not asked. */
 static void choose_split(ProductRun *run, const Keys *keys)
 {
-    ProductForm asked = run->spec->form;
+    ProductForm asked = run->spec->fast ? FORM_SPARSE : run->spec->form;
     const Rates *rates = run->spec->rates;
     bool all = asked == FORM_DENSE || asked == FORM_BITS || asked == FORM_DOUBLES;
     double even = product_key_price(rates, run->spec->isa, &keys->shape) / product_pair_price(rates, &keys->shape);

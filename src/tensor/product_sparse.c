@@ -182,6 +182,7 @@ static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const 
 static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
 {
     uint64_t from = run->left.starts[group], to = run->left.starts[group + 1], pairs = 0;
+    if (run->spec->fast) return fast_row(run, b, group, out, err);
     if (to - from == 1) return scaled_row(run, b, group, out, err);
     for (uint64_t e = from; e < to; e++)
         pairs += run->right.starts[run->left.ids[e] + 1] - run->right.starts[run->left.ids[e]];

@@ -104,6 +104,28 @@ static void reports(void **state)
     ask(conn, "drop table t");
 }
 
+static void rounding_is_labelled(void **state)
+{
+    tcudb_conn *conn = conn_of(state);
+    const char *const query = "select x.g, y.g, sum(x.v * y.v) from r x join r y using (k) group by x.g, y.g";
+    tcudb_result_free(run(conn, "create table r (g int, k int, v int); insert into r values (1, 1, 2049), (2, 1, 1)"));
+    tcudb_result_free(run(conn, "set tcudb.engine = tcu; set tcudb.precision = fast"));
+    tcudb_result *result = run(conn, query);
+    assert_int_equal(tcudb_result_report(result)->exact, 0);
+    tcudb_result_free(result);
+    result = run(conn, "select sum(v) from r");
+    assert_int_equal(tcudb_result_report(result)->exact, 1);
+    tcudb_result_free(result);
+    assert_non_null(
+        strstr(ask(conn, "explain select x.g, y.g, sum(x.v * y.v) from r x join r y using (k) group by 1, 2"),
+               "fast (FP16 inputs): not exact"));
+    tcudb_result_free(run(conn, "reset tcudb.precision"));
+    result = run(conn, query);
+    assert_int_equal(tcudb_result_report(result)->exact, 1);
+    tcudb_result_free(result);
+    tcudb_result_free(run(conn, "drop table r; reset tcudb.engine"));
+}
+
 static void results_outlive_everything(void **state)
 {
     (void)state;
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(many_rows),
         cmocka_unit_test(formatting_reports_the_whole_length),
         cmocka_unit_test(reports),
+        cmocka_unit_test(rounding_is_labelled),
         cmocka_unit_test(results_outlive_everything),
         cmocka_unit_test(streaming),
         cmocka_unit_test(prepared),

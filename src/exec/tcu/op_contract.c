@@ -58,10 +58,11 @@ static void describe(ContractRun *c)
     char doubles[64] = "";
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
     snprintf(c->node->note, sizeof c->node->note,
-             "%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
-             product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
-             (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
-             r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
+             "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
+             c->spec.fast ? "fast (FP16 inputs): not exact, " : "", product_form_name(r->form), c->spec.left.groups,
+             c->spec.keys, c->spec.right.groups, (unsigned long long)r->products, r->limbs_left, r->limbs_right,
+             doubles, r->sum_bits, r->wide ? 128 : 64, r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ",
+             c->how);
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
@@ -69,6 +70,7 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     c->spec.isa = kernels_best_isa();
     c->spec.rates = c->x->env->rates;
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
+    c->spec.fast = c->plan->contract.fast;
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
     describe(c);
