@@ -303,7 +303,7 @@ tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, v
     size_t before = peak_begin(env->mem);
     tcudb_status status = exec_begin(&x, env, phys, pool_workers(env->pool), err);
     if (status == TCUDB_OK) status = run_root(&x, &root, err);
-    if (status == TCUDB_OK) exec_settle(env, phys);
+    if (status == TCUDB_OK && !phys->fast) exec_settle(env, phys);
     if (report != NULL) {
         *report = (ExecReport){.engine = "cpu", .exact = !phys->fast, .rows = phys->writes ? x.written : root.rows};
         report->peak_bytes = peak_end(env->mem, before);
