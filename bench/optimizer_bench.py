@@ -13,6 +13,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "test/oracle"))
 RUNS = int(os.environ.get("BENCH_RUNS", "5"))
 FORCED = {"plain": ("off", "off", "auto"), "vector": ("off", "on", "auto"), "sparse": ("on", "auto", "sparse"),
           "dense": ("on", "auto", "dense"), "bits": ("on", "auto", "bits"), "split": ("on", "auto", "split"), "doubles": ("on", "auto", "doubles")}

@@ -6,6 +6,7 @@
  * control group that the process runs in, whichever is smaller.
  */
 #include "api/api_int.h"
+#include "session/rates_file.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -59,7 +60,7 @@ static tcudb_status open_instance(const char *path, const tcudb_options *options
 {
     Settings defaults;
     settings_init(&defaults);
-    out->rates = rates_default();
+    rates_load(&out->rates, &out->measured, out->rates_warning);
     out->memory_limit = options->memory_limit != 0 ? (size_t)options->memory_limit : default_memory();
     DbOptions db_options = {
         .read_only = options->read_only != 0,

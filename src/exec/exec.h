@@ -49,6 +49,9 @@ typedef struct PhysPlan PhysPlan;
 tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysPlan **out, Error *err) MUST_CHECK;
 tcudb_status exec_run(const ExecEnv *env, const PhysPlan *phys, ExecSink sink, void *ctx, ExecReport *report,
                       Error *err) MUST_CHECK;
+/* After a run: the rows that the plan node put out; its estimate if it never ran. ctx: the PhysNode of a tree that
+ * contains it. A CostRows. */
+double exec_real_rows(void *ctx, const Plan *plan);
 /* phys_print and phys_print_json (EXPLAIN): phys/phys.h. */
 
 #endif

@@ -22,7 +22,7 @@ static const PhysNode *find(const PhysNode *node, const Plan *plan)
     return NULL;
 }
 
-static double real_rows(void *ctx, const Plan *plan)
+double exec_real_rows(void *ctx, const Plan *plan)
 {
     const PhysNode *node = find(ctx, plan);
     return node == NULL || atomic_load(&node->stats.loops) == 0 ? plan->rows : (double)atomic_load(&node->stats.rows);
@@ -30,7 +30,7 @@ static double real_rows(void *ctx, const Plan *plan)
 
 static double repriced(const ExecEnv *env, PhysNode *node)
 {
-    CostEnv cost = {.rates = env->rates, .workers = pool_workers(env->pool), .rows = real_rows, .ctx = node};
+    CostEnv cost = {.rates = env->rates, .workers = pool_workers(env->pool), .rows = exec_real_rows, .ctx = node};
     if (node->plan->kind != PLAN_CONTRACT) return price_total(cost_tree(&cost, node->plan));
     PhysProduct *p = &node->product;
     p->report.shape.out = (double)atomic_load(&node->stats.rows);

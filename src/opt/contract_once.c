@@ -4,7 +4,7 @@
  * SELECT DISTINCT over a join, the right side of EXISTS, IN and their negations, the inputs of UNION, INTERSECT and
  * EXCEPT: an aggregate without aggregates over the columns that are needed, as a contraction. Where the columns are
  * all of one side, the aggregate itself stands there if the join multiplies rows: rule_eager then sums before the join,
- * and rule_unique makes a semi join of it.
+ * and rule_unique makes a semi join of it. So it does where sums before the join are the cheapest candidate.
  */
 #include "opt/contract.h"
 
@@ -63,7 +63,9 @@ tcudb_status contract_once(Opt *opt, Plan **slot, const ColSet *needed, Error *e
     if (result == agg) TRY(contract_finer(opt, &result, agg, err));
     bool semi = result == agg && agg->inputs[0]->kind == PLAN_JOIN && agg->inputs[0]->join.kind == JOIN_INNER &&
                 is_one_sided(agg) && multiplies(opt, agg);
-    if (result == agg && !semi) return TCUDB_OK;
+    const Candidates *list = agg->candidates;
+    bool vector = list != NULL && list->items[list->taken].form == CANDIDATE_VECTOR;
+    if (result == agg && !semi && !vector) return TCUDB_OK;
     *slot = result;
     opt->changed = true;
     return TCUDB_OK;

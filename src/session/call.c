@@ -46,6 +46,10 @@ tcudb_status session_call(Run *run, Error *err)
 {
     TableFuncArg *args = NULL;
     uint32_t nargs = 0;
+    if (str_equal(run->stmt->name, STR_LIT("tcudb_calibrate"))) {
+        TRY(session_set_up(run, err));
+        return session_calibrate(run, err);
+    }
     const Proc *proc = files_find_proc(run->stmt->name);
     if (proc == NULL) return no_procedure(run->stmt->name, err);
     TRY(session_set_up(run, err));

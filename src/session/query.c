@@ -33,6 +33,9 @@ static tcudb_status find_pool(Session *session, Pool **out, Error *err)
 tcudb_status session_set_up(Run *run, Error *err)
 {
     Session *session = run->session;
+    Instance *instance = session->instance;
+    if (instance->rates_warning[0] != '\0' && !atomic_exchange(&instance->warned, true))
+        session_notify(session, "WARNING", "01000", "%s", instance->rates_warning);
     TRY(session_check_engine(session, err));
     return find_pool(session, &run->pool, err);
 }
@@ -90,6 +93,9 @@ tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *
     ExecEnv env = exec_env(run);
     tcudb_status status = exec_run(&env, phys, batch, ctx, &run->report, err);
     session_explain_engine(run->session, &run->report);
+    Session *session = run->session;
+    if (status == TCUDB_OK && session->measure != NULL)
+        session->measure(session->measure_ctx, phys, run->report.seconds);
     return status;
 }
 

@@ -16,7 +16,10 @@ typedef struct Instance {
     Pool *pool;
     Rates rates;
     Corrections *corrections; /* learnt from what queries took */
-    size_t memory_limit;      /* what tcudb.memory_limit = 0 means, in bytes */
+    bool measured;            /* the rates are this machine's own */
+    char rates_warning[256];  /* why not, for the first session that runs something; "": nothing to say */
+    atomic_bool warned;
+    size_t memory_limit; /* what tcudb.memory_limit = 0 means, in bytes */
 } Instance;
 
 tcudb_status session_new(Instance *instance, Session **out, Error *err) MUST_CHECK;

@@ -38,6 +38,8 @@ struct Session {
     SessionNotice notice;
     void *notice_ctx;
     Watch watch;
+    void (*measure)(void *ctx, const PhysPlan *phys, double seconds); /* after a query; calibrate.c */
+    void *measure_ctx;
     Pool *pool;          /* of its own after SET tcudb.threads; NULL: the instance's */
     char no_device[208]; /* why no GPU runs queries; "": not looked for yet */
 };
@@ -143,6 +145,12 @@ void session_apply_memory_limit(Session *session);
 tcudb_status session_copy_from(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_copy_to(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_call(Run *run, Error *err) MUST_CHECK;
+/* calibrate.c: CALL tcudb_calibrate(). */
+tcudb_status session_calibrate(Run *run, Error *err) MUST_CHECK;
+void session_set_measure(Session *session, void (*fn)(void *ctx, const PhysPlan *phys, double seconds), void *ctx);
+/* show_rates.c: SHOW RATES, SHOW CORRECTIONS. */
+tcudb_status session_rates_rows(Session *session, Rows *rows, Error *err) MUST_CHECK;
+tcudb_status session_corrections_rows(Session *session, Rows *rows, Error *err) MUST_CHECK;
 
 /* ---- inner.c: statements inside a statement ------------------------------------------------ */
 

@@ -99,6 +99,7 @@ tcudb_status session_reset(Run *run, Error *err)
     } else {
         TRY(settings_reset(&session->settings, stmt->name, err));
         TRY(settings_reset(&session->at_commit, stmt->name, err));
+        if (named(stmt->name, "tcudb.corrections")) corrections_reset(session->instance->corrections);
     }
     session_apply_memory_limit(session);
     return TCUDB_OK;
@@ -171,6 +172,10 @@ tcudb_status session_show(Run *run, Error *err)
         TRY(session_settings_rows(run->session, &rows, err));
     } else if (named(run->stmt->name, "tables")) {
         TRY(session_tables_rows(run->session, (Str){0}, &rows, err));
+    } else if (named(run->stmt->name, "rates")) {
+        TRY(session_rates_rows(run->session, &rows, err));
+    } else if (named(run->stmt->name, "corrections")) {
+        TRY(session_corrections_rows(run->session, &rows, err));
     } else {
         TRY(show_one(run, &rows, err));
     }
