@@ -220,18 +220,6 @@ static tcudb_status row_check(Binder *b, Block *block, const CheckDef *def, RowC
     return status;
 }
 
-typedef struct Use {
-    ColId col;
-    bool found;
-} Use;
-
-static bool find_use(void *ctx, const Expr *e)
-{
-    Use *use = ctx;
-    use->found = use->found || (e->kind == EXPR_COL && e->col == use->col);
-    return !use->found;
-}
-
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
                                  Error *err)
 {
@@ -241,9 +229,7 @@ tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef 
     block.applies = &list;
     TRY(table_scope(b, t, &block, err));
     TRY(row_check(b, &block, check, &bound, err));
-    Use use = {.col = block.items[0]->cols[col].expr->col};
-    (void)expr_walk(bound.cond, find_use, &use);
-    *yes = use.found;
+    *yes = bind_expr_has_col(bound.cond, block.items[0]->cols[col].expr->col);
     return TCUDB_OK;
 }
 

@@ -70,34 +70,26 @@ static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt 
 {
     stmt->name = str_of(node->savepoint_name);
     if (node->chain) return error_unsupported(err, 0, "AND CHAIN");
-    switch (node->kind) {
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN:
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_START:
-        stmt->kind = STMT_BEGIN;
-        stmt->tag = node->kind == PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN ? "BEGIN" : "START TRANSACTION";
+    static const struct {
+        PgQuery__TransactionStmtKind node;
+        StmtKind kind;
+        const char *tag;
+    } kinds[] = {
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_BEGIN, STMT_BEGIN, "BEGIN"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_START, STMT_BEGIN, "START TRANSACTION"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_COMMIT, STMT_COMMIT, "COMMIT"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK, STMT_ROLLBACK, "ROLLBACK"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_SAVEPOINT, STMT_SAVEPOINT, "SAVEPOINT"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_RELEASE, STMT_RELEASE, "RELEASE"},
+        {PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK_TO, STMT_ROLLBACK_TO, "ROLLBACK"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].node != node->kind) continue;
+        stmt->kind = kinds[i].kind;
+        stmt->tag = kinds[i].tag;
         return TCUDB_OK;
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_COMMIT:
-        stmt->kind = STMT_COMMIT;
-        stmt->tag = "COMMIT";
-        return TCUDB_OK;
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK:
-        stmt->kind = STMT_ROLLBACK;
-        stmt->tag = "ROLLBACK";
-        return TCUDB_OK;
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_SAVEPOINT:
-        stmt->kind = STMT_SAVEPOINT;
-        stmt->tag = "SAVEPOINT";
-        return TCUDB_OK;
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_RELEASE:
-        stmt->kind = STMT_RELEASE;
-        stmt->tag = "RELEASE";
-        return TCUDB_OK;
-    case PG_QUERY__TRANSACTION_STMT_KIND__TRANS_STMT_ROLLBACK_TO:
-        stmt->kind = STMT_ROLLBACK_TO;
-        stmt->tag = "ROLLBACK";
-        return TCUDB_OK;
-    default: return error_unsupported(err, 0, "a prepared transaction (two-phase commit)");
     }
+    return error_unsupported(err, 0, "a prepared transaction (two-phase commit)");
 }
 
 /* ---- settings */

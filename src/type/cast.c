@@ -7,23 +7,9 @@
  * back (on assignment towards text). Kernels read source and target modifiers from the vectors' types.
  */
 #include "type/type_int.h"
+#include "type/type_short.h"
 
 #include <assert.h>
-
-enum {
-    BOOL = TYPE_BOOL,
-    INT2 = TYPE_INT2,
-    INT4 = TYPE_INT4,
-    INT8 = TYPE_INT8,
-    NUMERIC = TYPE_NUMERIC,
-    FLOAT4 = TYPE_FLOAT4,
-    FLOAT8 = TYPE_FLOAT8,
-    DATE = TYPE_DATE,
-    TIMESTAMP = TYPE_TIMESTAMP,
-    INTERVAL = TYPE_INTERVAL,
-    TEXT = TYPE_TEXT,
-    BPCHAR = TYPE_BPCHAR
-};
 
 typedef struct CastLine {
     uint8_t context; /* CastContext */

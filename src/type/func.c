@@ -15,28 +15,13 @@
  * Cost: a scan over the table by name, about a thousand short compares; only while binding.
  */
 #include "type/type_int.h"
+#include "type/type_short.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* Short spellings for func.def. */
-enum {
-    ANY = TYPE_NONE,
-    BOOL = TYPE_BOOL,
-    INT2 = TYPE_INT2,
-    INT4 = TYPE_INT4,
-    INT8 = TYPE_INT8,
-    NUMERIC = TYPE_NUMERIC,
-    FLOAT4 = TYPE_FLOAT4,
-    FLOAT8 = TYPE_FLOAT8,
-    DATE = TYPE_DATE,
-    TIMESTAMP = TYPE_TIMESTAMP,
-    INTERVAL = TYPE_INTERVAL,
-    TEXT = TYPE_TEXT,
-    BPCHAR = TYPE_BPCHAR,
-    S = FUNC_STRICT,
-    N = 0
-};
+/* Flags of func.def's lines. */
+enum { S = FUNC_STRICT, N = 0 };
 
 #define NARGS(...) (uint32_t)sizeof((const uint8_t[]){__VA_ARGS__})
 static const Func funcs[] = {

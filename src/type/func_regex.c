@@ -511,6 +511,20 @@ done:
     return status;
 }
 
+/* The next match from *at on, which moves behind it. */
+static tcudb_status next_match(const Regex *re, Str s, uint32_t *at, bool *hit, Error *err)
+{
+    bool set;
+    *hit = false;
+    if (*at > s.len) return TCUDB_OK;
+    TRY(regex_match(re, s, *at, 0, hit, err));
+    if (!*hit) return TCUDB_OK;
+    Str whole = capture(re, s, 0, &set);
+    uint32_t end = (uint32_t)(whole.ptr - s.ptr) + whole.len;
+    *at = whole.len > 0 ? end : next_char(s, end);
+    return TCUDB_OK;
+}
+
 /* regexp_count(s, pattern [, start [, flags]]). */
 KERNEL(text_regexp_count)
 {
@@ -526,14 +540,10 @@ KERNEL(text_regexp_count)
         if (nargs > 3) TRY_GOTO(read_flags(STR_AT(3), "regexp_count", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
         to[row] = 0;
-        for (uint32_t at = start_offset(s, start); at <= s.len;) {
-            bool hit, set;
-            TRY_GOTO(regex_match(&cache.re, s, at, 0, &hit, err));
+        for (uint32_t at = start_offset(s, start);; to[row]++) {
+            bool hit;
+            TRY_GOTO(next_match(&cache.re, s, &at, &hit, err));
             if (!hit) break;
-            Str whole = capture(&cache.re, s, 0, &set);
-            uint32_t end = (uint32_t)(whole.ptr - s.ptr) + whole.len;
-            to[row]++;
-            at = whole.len > 0 ? end : next_char(s, end);
         }
     }
 done:
@@ -566,18 +576,12 @@ static tcudb_status nth_match(const Regex *re, Str s, int32_t start, int32_t nth
                               Error *err)
 {
     *set = false;
-    for (uint32_t at = start_offset(s, start); at <= s.len;) {
-        bool hit, whole_set;
-        TRY(regex_match(re, s, at, 0, &hit, err));
+    for (uint32_t at = start_offset(s, start); nth > 0; nth--) {
+        bool hit;
+        TRY(next_match(re, s, &at, &hit, err));
         if (!hit) return TCUDB_OK;
-        if (--nth == 0) {
-            *out = capture(re, s, group, set);
-            return TCUDB_OK;
-        }
-        Str whole = capture(re, s, 0, &whole_set);
-        uint32_t end = (uint32_t)(whole.ptr - s.ptr) + whole.len;
-        at = whole.len > 0 ? end : next_char(s, end);
     }
+    *out = capture(re, s, group, set);
     return TCUDB_OK;
 }
 
