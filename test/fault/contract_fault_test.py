@@ -1,0 +1,82 @@
+"""Every allocation of a contraction fails once: the statement says so, or gives the right answer, and nothing crashes.
+
+Comparisons in each form, floating point in limbs and row by row, wide values, finer groups and nested contractions.
+CI samples; TCUDB_FAULTS=all tries every allocation.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
+SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 50
+SETUP = """
+CREATE TABLE a(k int, g int, x int, f float8, n bigint, h text);
+INSERT INTO a SELECT i % 37, i % 11, i % 9, i / 8.0, 4000000000000000000 - i, 'w' || i % 5 FROM generate_series(1, 400) t(i);
+CREATE TABLE b AS SELECT k + 1 AS k, g % 7 AS g, x, CASE WHEN x = 3 THEN float8 '1e300' ELSE f END AS f, n, h FROM a;
+"""
+QUERIES = [
+    "SELECT a.g, b.g, count(*), sum(a.x * b.x), avg(a.f) FROM a, b WHERE a.k = b.k AND a.h = b.h GROUP BY 1, 2",
+    "SELECT a.g, b.g, count(*), sum(a.n) FROM a, b WHERE a.x < b.x AND a.k = b.k GROUP BY 1, 2",
+    "SELECT count(*), sum(a.x) FROM a, b WHERE a.f > b.k",
+    "SELECT b.g, sum(a.x), count(*) FROM a, b WHERE a.k <> b.k GROUP BY 1",
+    "SELECT a.k, b.k, sum(a.x) FROM a, b WHERE a.f BETWEEN b.k AND b.k + 9.0::float8 GROUP BY 1, 2",
+    "SELECT a.g, b.g, sum(a.f * b.f), sum(b.x) FROM a, b WHERE a.k = b.k GROUP BY 1, 2",
+    "SELECT a.g, count(DISTINCT b.x), max(b.h), stddev(a.x) FROM a, b WHERE a.k = b.k GROUP BY 1",
+    "SELECT a.g, c.g, count(*) FROM a, b, a c WHERE a.k = b.k AND b.x = c.x GROUP BY 1, 2",
+]
+
+
+def run(database, sql, fail=None):
+    """Exit status, output, whether the fault was reached."""
+    env = dict(os.environ, HOME=tempfile.gettempdir())
+    reader, writer = os.pipe()
+    if fail:
+        env.update(LD_PRELOAD=str(BUILD / "test/libfail_nth.so"), TCUDB_FAIL=fail, TCUDB_FAIL_FD=str(writer))
+    script = "SET tcudb.engine = tcu; " + sql + " ORDER BY 1, 2 LIMIT 3;"
+    done = subprocess.run([str(BUILD / "tcudb"), "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=1", str(database)], input=script,
+                          env=env, pass_fds=[writer], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    os.close(writer)
+    reached = os.read(reader, 16) != b""
+    os.close(reader)
+    return done.returncode, done.stdout, reached
+
+
+def reaches(database, sql):
+    """How many allocations the query makes."""
+    low, high = 1, 1
+    while run(database, sql, f"alloc:{high}")[2]:
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if run(database, sql, f"alloc:{middle}")[2] else (low, middle)
+    return low
+
+
+def main():
+    if not (BUILD / "test/libfail_nth.so").exists() or not (BUILD / "tcudb").exists() or os.environ.get("SANITIZE"):
+        print("the build has no fault injector, or a sanitizer's allocator that it cannot be preloaded over")
+        sys.exit(77)
+    database = pathlib.Path(tempfile.mkdtemp()) / "db.tcu"
+    made = subprocess.run([str(BUILD / "tcudb"), "-X", "-q", str(database), "-c", SETUP], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    assert made.returncode == 0, made.stdout
+    tried, faults = 0, []
+    for sql in QUERIES:
+        code, answer, _ = run(database, sql)
+        assert code == 0 and answer, sql
+        total = reaches(database, sql)
+        step = max(1, total * len(QUERIES) // SAMPLES // 4) if SAMPLES else 1
+        for n in range(1, total + 1, step):
+            code, out, reached = run(database, sql, f"alloc:{n}")
+            tried += 1
+            if code < 0 or code > 3 or (code == 0 and out != answer):
+                faults.append(f"alloc:{n} of {total}: status {code}, {out[:80]!r}: {sql}")
+    for fault in faults[:10]:
+        print(fault)
+    print(f"{tried - len(faults)} passed, {len(faults)} failed, 0 skipped")
+    sys.exit(1 if faults or not tried else 0)
+
+
+main()
