@@ -42,8 +42,9 @@ static void multiply_doubles(KernelIsa isa, Operands *o)
 static void multiply_bits(KernelIsa isa, Operands *o)
 {
     for (uint32_t i = 0; i < o->bits[0].padded; i += BIT_TILE)
-        for (uint32_t j = 0; j < o->bits[1].padded; j += BIT_TILE)
-            bitmat_multiply(isa, &o->bits[0], i, &o->bits[1], j, o->out + j, o->stride);
+        for (size_t word = 0; word < o->bits[0].words; word += BIT_CHUNK)
+            for (uint32_t j = 0; j < o->bits[1].padded; j += BIT_TILE)
+                bitmat_multiply(isa, &o->bits[0], i, &o->bits[1], j, word, o->out + j, o->stride);
 }
 
 /* The best of several runs, at least two and at most until half a second has gone. */

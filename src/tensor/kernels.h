@@ -93,7 +93,8 @@ void double_multiply(KernelIsa isa, const DoubleMatrix *a, uint32_t panel_a, con
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 
-enum { BIT_TILE = 4, BIT_LINE = 512 }; /* rows of a tile; bits of a vector register: rows are padded to it */
+/* Rows of a tile; bits of a vector register, to which rows are padded; words multiplied at a time. */
+enum { BIT_TILE = 4, BIT_LINE = 512, BIT_CHUNK = 1024 };
 
 typedef struct BitMatrix {
     Mem *mem;
@@ -110,8 +111,9 @@ static inline void bitmat_set(BitMatrix *matrix, uint32_t row, uint64_t k)
 {
     bit_set(matrix->bits + row * matrix->words, k);
 }
-/* out[i * stride + j] = number of k set in both rows, for BIT_TILE x BIT_TILE rows from (row_a, row_b). */
-void bitmat_multiply(KernelIsa isa, const BitMatrix *a, uint32_t row_a, const BitMatrix *b, uint32_t row_b,
+/* out[i * stride + j] (word 0: =, later ones: +=) the number of k set in both rows among BIT_CHUNK words from `word`
+ * on, for BIT_TILE x BIT_TILE rows from (row_a, row_b). */
+void bitmat_multiply(KernelIsa isa, const BitMatrix *a, uint32_t row_a, const BitMatrix *b, uint32_t row_b, size_t word,
                      int64_t *out, size_t stride);
 
 #endif

@@ -71,24 +71,27 @@ static void dense_product(ProductRun *run, Product product, uint32_t first_panel
     }
 }
 
-static void dense_counts(ProductRun *run, Block *b, uint32_t first_panel, uint32_t panels)
+/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache. */
+static void count_bits(ProductRun *run, Block *b, uint32_t first, uint32_t rows)
 {
-    uint32_t first = first_panel * LIMB_ROWS_A, rows = panels * LIMB_ROWS_A;
+    for (size_t word = 0; word < run->left_bits.words; word += BIT_CHUNK)
+        for (uint32_t j = 0; j < run->right_bits.padded; j += BIT_TILE)
+            for (uint32_t i = 0; i < rows; i += BIT_TILE)
+                bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, word,
+                                (int64_t *)b->counts + i * run->stride + j, run->stride);
+}
+
+static void dense_counts(ProductRun *run, Block *b, uint32_t first, uint32_t rows)
+{
     if (run->count_mode == COUNT_LIMBS) {
-        dense_product(run, (Product){ONES, ONES}, first_panel, panels, b->counts, false);
-        return;
-    }
-    for (uint32_t i = 0; i < rows && first + i < run->left.rows; i++) {
-        uint64_t *counts = b->counts + i * run->stride;
-        if (run->count_mode == COUNT_BITS) {
-            if (i % BIT_TILE != 0) continue;
-            for (uint32_t j = 0; j < run->right_bits.padded; j += BIT_TILE)
-                bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, (int64_t *)counts + j,
-                                run->stride);
-        } else {
+        dense_product(run, (Product){ONES, ONES}, first / LIMB_ROWS_A, (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A,
+                      b->counts, false);
+    } else if (run->count_mode == COUNT_BITS) {
+        count_bits(run, b, first, rows);
+    } else {
+        for (uint32_t i = 0; i < rows; i++)
             for (uint32_t j = 0; j < run->spec->right.groups; j++)
-                counts[j] = run->present[run->present_left ? first + i : j];
-        }
+                b->counts[i * run->stride + j] = run->present[run->present_left ? first + i : j];
     }
 }
 
@@ -97,7 +100,7 @@ static tcudb_status dense_task(ProductRun *run, Block *b, const BlockOutput *out
     uint32_t first = (uint32_t)out->task * run->block_rows;
     uint32_t rows = run->left.rows - first < run->block_rows ? run->left.rows - first : run->block_rows;
     uint32_t panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
-    dense_counts(run, b, first / LIMB_ROWS_A, panels);
+    dense_counts(run, b, first, rows);
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         if (run->in_doubles[p])
             dense_doubles(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p]);

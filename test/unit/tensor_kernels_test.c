@@ -189,7 +189,8 @@ static int64_t common_bits(const BitMatrix *a, uint32_t i, const BitMatrix *b, u
 static void bit_products_count_common_bits(void **state)
 {
     (void)state;
-    const uint32_t shapes[][3] = {{1, 1, 1}, {4, 4, 512}, {5, 3, 513}, {9, 6, 2000}};
+    const uint32_t shapes[][3] = {
+        {1, 1, 1}, {4, 4, 512}, {5, 3, 513}, {9, 6, 2000}, {5, 4, BIT_CHUNK * 64}, {4, 5, BIT_CHUNK * 64 + 1}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         BitMatrix a, b;
         fill_bits(&a, shapes[s][0], shapes[s][2]);
@@ -199,7 +200,9 @@ static void bit_products_count_common_bits(void **state)
             for (uint32_t i = 0; i < a.rows; i++) {
                 for (uint32_t j = 0; j < b.rows; j++) {
                     int64_t out[BIT_TILE * BIT_TILE];
-                    bitmat_multiply(isa, &a, i / BIT_TILE * BIT_TILE, &b, j / BIT_TILE * BIT_TILE, out, BIT_TILE);
+                    for (size_t word = 0; word < a.words; word += BIT_CHUNK)
+                        bitmat_multiply(isa, &a, i / BIT_TILE * BIT_TILE, &b, j / BIT_TILE * BIT_TILE, word, out,
+                                        BIT_TILE);
                     assert_int_equal(out[i % BIT_TILE * BIT_TILE + j % BIT_TILE], common_bits(&a, i, &b, j));
                 }
             }
