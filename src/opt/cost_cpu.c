@@ -114,11 +114,11 @@ static Price group_price(const CostEnv *env, const Plan *plan, double in, double
     return (Price){.multiply = in * (rate_at(&r->group, groups) + update), .emit = groups * r->group_new};
 }
 
-/* Of the node alone; nanoseconds of one core. */
-static Price node_price(const CostEnv *env, const Plan *plan)
+/* Of the node alone; nanoseconds of one core. Shares of the rows that it puts out and that its left input does. */
+static Price node_price(const CostEnv *env, const Plan *plan, double out_kept, double in_kept)
 {
     const Rates *r = env->rates;
-    double in = plan->ninputs > 0 ? rows_of(env, plan->inputs[0]) : 0, out = rows_of(env, plan);
+    double in = plan->ninputs > 0 ? in_kept * rows_of(env, plan->inputs[0]) : 0, out = out_kept * rows_of(env, plan);
     double right = plan->ninputs > 1 ? rows_of(env, plan->inputs[1]) : 0;
     switch (plan->kind) {
     case PLAN_SCAN:
@@ -135,22 +135,46 @@ static Price node_price(const CostEnv *env, const Plan *plan)
     }
 }
 
-Price cost_tree(const CostEnv *env, const Plan *plan)
+/* Share of its left rows that a join's bitmap leaves in the scan that they come from (rule_semi.c); 1: none does, or the
+ * numbers of rows are counted ones. */
+static double bitmap_share(const CostEnv *env, const Plan *join)
+{
+    static const double WORTH = 0.8;
+    bool drops = join->kind == PLAN_JOIN && (join->join.kind == JOIN_INNER || join->join.kind == JOIN_SEMI);
+    double left = drops ? rows_of(env, join->inputs[0]) : 0;
+    if (env->rows != NULL || !(left > 0) || join->rows >= WORTH * left) return 1;
+    for (uint32_t i = 0; i < join->join.nconds; i++) {
+        const Expr *e = join->join.conds[i];
+        if (expr_is_equality(e) && e->args[0]->kind == EXPR_COL && e->args[1]->kind == EXPR_COL)
+            return join->rows / left;
+    }
+    return 1;
+}
+
+/* kept: the share of the node's rows that bitmaps of joins above leave. */
+static Price tree_price(const CostEnv *env, const Plan *plan, double kept)
 {
     bool priced = plan->kind == PLAN_CONTRACT && plan->candidates != NULL;
     if (priced) return plan->candidates->items[plan->candidates->taken].price;
-    Price p = {0}, own = node_price(env, plan);
-    double share = NS / (plan->ninputs == 0 ? cores(env, plan) : cores(env, plan->inputs[0]));
+    bool grouped = plan->kind == PLAN_AGGREGATE || plan->kind == PLAN_DISTINCT;
+    double share = bitmap_share(env, plan), below_kept = grouped ? 1 : kept * share;
+    Price p = {0}, own = node_price(env, plan, kept, below_kept);
+    double seconds = NS / (plan->ninputs == 0 ? cores(env, plan) : cores(env, plan->inputs[0]));
     for (uint32_t i = 0; i < plan->ninputs; i++) {
-        Price below = cost_tree(env, plan->inputs[i]);
+        Price below = tree_price(env, plan->inputs[i], i == 0 ? below_kept : 1);
         bool through = plan->kind != PLAN_JOIN;
         p.build += through ? below.build : price_total(below);
         p.multiply += through ? below.multiply + below.emit : 0;
     }
     if (plan->kind == PLAN_APPLY)
         p.multiply += rows_of(env, plan->inputs[0]) * price_total(cost_tree(env, plan->inputs[1]));
-    p.build += own.build * share + env->rates->start * NS;
-    p.multiply += own.multiply * share;
+    p.build += own.build * seconds + env->rates->start * NS;
+    p.multiply += own.multiply * seconds;
     p.emit += own.emit * NS / cores(env, plan);
     return p;
+}
+
+Price cost_tree(const CostEnv *env, const Plan *plan)
+{
+    return tree_price(env, plan, 1);
 }

@@ -97,6 +97,17 @@ static tcudb_status always_one_row(Opt *opt, Plan *node, Plan **slot, Error *err
     return TCUDB_OK;
 }
 
+/* Where the join has hardly more rows than its sides no form of a product pays (coding the rows dominates), and
+ * pricing would be for nothing. */
+static bool multiplies_rows(const Opt *opt, const JoinGraph *g, uint64_t left)
+{
+    static const double FANOUT = 1.1;
+    const Settings *settings = opt->env->settings;
+    bool forced = settings->engine == ENGINE_TCU || settings->product_form != 0 || settings->precision != 0;
+    double sides = fmax(graph_rows(g, left), graph_rows(g, contract_all(g) & ~left));
+    return forced || graph_rows(g, contract_all(g)) >= FANOUT * sides;
+}
+
 /* Prices the contraction and the ordinary plan; the one that is taken carries the list. */
 static tcudb_status contract_pays(Opt *opt, Plan *ordinary, Plan *node, bool *pays, Error *err)
 {
@@ -126,6 +137,7 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     uint64_t left = 0;
     if (g.above.n == 0) TRY(contract_split(opt, &g, agg, &left, &s.why, err));
     if (left == 0) return note_refusal(opt, agg, s.why, err);
+    if (!multiplies_rows(opt, &g, left)) return note_refusal(opt, agg, "the join hardly multiplies rows", err);
     TRY(contract_calls(opt, agg, &calls, err));
     Plan *node = NULL;
     bool ok = false;
