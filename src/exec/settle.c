@@ -57,6 +57,8 @@ static void settle(const ExecEnv *env, PhysNode *node, bool whole)
     bool cut = node->plan->kind == PLAN_LIMIT || node->plan->kind == PLAN_APPLY;
     for (uint32_t i = 0; i < node->ninputs; i++) settle(env, node->inputs[i], whole && !cut);
     if (list == NULL || loops != 1 || env->rates == NULL) return;
+    bool by_row = node->plan->kind == PLAN_CONTRACT && node->product.report.form == FORM_AUTO;
+    if (by_row) return; /* tcu/exact.c: no candidate that was priced */
     PhysActual *a = &node->actual;
     double workers = atomic_load(&node->stats.batches) > 8 ? pool_workers(env->pool) : 1;
     double wall = (double)atomic_load(&node->stats.wall_ns), down = (double)atomic_load(&node->stats.down_ns);
