@@ -197,6 +197,41 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
     return status;
 }
 
+/* starts[column + 1] = cells of the columns up to it; starts[column + 1] then moves on as they are placed. */
+static void count_columns(const Cells *cells, Cells *out)
+{
+    memset(out->starts, 0, sizeof *out->starts * ((size_t)out->rows + 1));
+    for (uint64_t c = 0; c < cells->n; c++) out->starts[cells->ids[c] + 1]++;
+    uint64_t at = 0;
+    for (uint32_t column = 0; column < out->rows; column++) {
+        uint64_t n = out->starts[column + 1];
+        out->starts[column + 1] = at;
+        at += n;
+    }
+}
+
+tcudb_status cells_transpose(const Cells *cells, Mem *mem, Cells *out, uint64_t *places, Error *err)
+{
+    *out = (Cells){.mem = mem,
+                   .rows = cells->columns,
+                   .columns = cells->rows,
+                   .n = cells->n,
+                   .nvalues = cells->nvalues,
+                   .unique = cells->unique,
+                   .capacity = cells->n};
+    TRY(alloc_cells(out, err));
+    count_columns(cells, out);
+    for (uint32_t row = 0; row < cells->rows; row++) {
+        for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++) {
+            uint64_t at = places[c] = out->starts[cells->ids[c] + 1]++;
+            out->ids[at] = row;
+            out->counts[at] = cells->counts[c];
+            for (uint32_t v = 0; v < cells->nvalues; v++) out->values[v][at] = cells->values[v][c];
+        }
+    }
+    return TCUDB_OK;
+}
+
 void cells_free(Cells *cells)
 {
     if (cells->starts == NULL) return;

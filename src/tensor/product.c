@@ -48,12 +48,21 @@ static void set_form(ProductRun *run)
     run->block_rows = rows < LIMB_ROWS_A ? LIMB_ROWS_A : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : (uint32_t)rows;
 }
 
+static tcudb_status build_right(ProductRun *run, Error *err)
+{
+    const ProductSpec *spec = run->spec;
+    if (!spec->symmetric || spec->fast)
+        return cells_build(&spec->right, spec->keys, true, run->pool, run->mem, run->cancel, &run->right, err);
+    TRY_PTR(run->places = mem_alloc(run->mem, sizeof(uint64_t) * run->left.n, err));
+    return cells_transpose(&run->left, run->mem, &run->right, run->places, err);
+}
+
 static tcudb_status build(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
     double started = seconds();
     TRY(cells_build(&spec->left, spec->keys, false, run->pool, run->mem, run->cancel, &run->left, err));
-    TRY(cells_build(&spec->right, spec->keys, true, run->pool, run->mem, run->cancel, &run->right, err));
+    TRY(build_right(run, err));
     TRY(product_prove(run, err));
     TRY(product_plan(run, err));
     set_form(run);
@@ -93,6 +102,7 @@ void product_close(ProductRun *run)
     operands_free(run);
     fast_free(run);
     mem_free(run->mem, run->dense_key, sizeof(uint32_t) * run->spec->keys);
+    mem_free(run->mem, run->places, sizeof(uint64_t) * run->left.n);
     cells_free(&run->left);
     cells_free(&run->right);
     mem_free(run->mem, run, sizeof *run);

@@ -68,6 +68,7 @@ typedef struct ProductSpec {
     ProductBound having[PRODUCT_MAX];
     ProductForm form;       /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
     bool fast;              /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
+    bool symmetric; /* the right side is the left one and every product is of one column by itself: half is computed */
     bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
     bool exact_counts;      /* false: counts only have to be positive where rows meet */
     KernelIsa isa;
@@ -92,7 +93,7 @@ typedef struct ProductReport {
     char why[160];
 } ProductReport;
 
-/* One run of output rows; within a task left groups ascend, and tasks ascend among themselves. sums[p][r] is
+/* One run of output rows, in no order. sums[p][r] is
  * product p of row r, as int64 or (wide) int128; counts[r] is COUNT(*), or merely > 0. */
 typedef struct ProductRows {
     uint64_t task;

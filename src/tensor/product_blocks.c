@@ -24,6 +24,12 @@
 UNSHIFT(unshift_narrow, int64_t, uint64_t)
 UNSHIFT(unshift_wide, int128, uint128)
 
+/* Of a symmetric product the columns before the block's first row are its rows' mirror images. */
+static uint32_t first_column(const ProductRun *run, uint32_t first_panel)
+{
+    return run->places == NULL ? 0 : first_panel * LIMB_ROWS_A;
+}
+
 /* The tile as it is, or widened on its way. */
 static void multiply_doubles(const ProductRun *run, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
                              void *sums, size_t at)
@@ -42,7 +48,7 @@ static void multiply_doubles(const ProductRun *run, const Operand *l, uint32_t p
 static void dense_doubles(ProductRun *run, Product product, uint32_t first_panel, uint32_t panels, void *sums)
 {
     const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
-    for (uint32_t q = 0; q < r->doubles.panels; q++)
+    for (uint32_t q = first_column(run, first_panel) / LIMB_ROWS_B; q < r->doubles.panels; q++)
         for (uint32_t p = 0; p < panels; p++)
             multiply_doubles(run, l, first_panel + p, r, q, sums,
                              (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B);
@@ -53,7 +59,7 @@ static void dense_product(ProductRun *run, Product product, uint32_t first_panel
 {
     const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
     KernelIsa isa = run->spec->isa;
-    for (uint32_t q = 0; q < r->limbs.panels; q++) {
+    for (uint32_t q = first_column(run, first_panel) / LIMB_ROWS_B; q < r->limbs.panels; q++) {
         for (uint32_t p = 0; p < panels; p++) {
             size_t at = (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B;
             if (wide)
@@ -71,12 +77,14 @@ static void dense_product(ProductRun *run, Product product, uint32_t first_panel
     }
 }
 
-/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache. */
+/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache; of a symmetric
+ * product those that it does not lie before. */
 static void count_bits(ProductRun *run, Block *b, uint32_t first, uint32_t rows)
 {
+    uint32_t from = run->places == NULL ? 0 : first / BIT_TILE * BIT_TILE;
     for (size_t word = 0; word < run->left_bits.words; word += BIT_CHUNK)
-        for (uint32_t j = 0; j < run->right_bits.padded; j += BIT_TILE)
-            for (uint32_t i = 0; i < rows; i += BIT_TILE)
+        for (uint32_t j = from; j < run->right_bits.padded; j += BIT_TILE)
+            for (uint32_t i = 0; i < rows && (run->places == NULL || first + i < j + BIT_TILE); i += BIT_TILE)
                 bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, word,
                                 (int64_t *)b->counts + i * run->stride + j, run->stride);
 }
@@ -110,7 +118,8 @@ static tcudb_status dense_task(ProductRun *run, Block *b, const BlockOutput *out
     for (uint32_t i = 0; i < rows; i++) {
         size_t row = i * run->stride;
         if (run->any_light) sparse_add(run, b, first + i, row);
-        TRY(block_take(run, b, first + i, row, b->ids, block_scan(run, b, row), out, err));
+        TRY(block_take(run, b, first + i, row, b->ids, block_scan(run, b, row, run->places == NULL ? 0 : first + i),
+                       out, err));
     }
     return block_flush(run, b, out, err);
 }

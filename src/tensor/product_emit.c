@@ -60,13 +60,13 @@ __attribute__((target("avx512f"))) static uint32_t find_avx512(const uint64_t *c
 }
 #endif
 
-static uint32_t find(KernelIsa isa, const uint64_t *counts, uint32_t n, uint64_t min, uint64_t max, uint32_t *ids)
+static uint32_t find(KernelIsa isa, const uint64_t *counts, uint32_t from, uint32_t n, uint64_t min, uint64_t max, uint32_t *ids)
 {
 #if defined(__x86_64__)
-    if (isa >= ISA_AVX512) return find_avx512(counts, 0, n, min, max, ids);
+    if (isa >= ISA_AVX512) return find_avx512(counts, from, n, min, max, ids);
 #endif
     (void)isa;
-    return find_scalar(counts, 0, n, min, max, ids);
+    return find_scalar(counts, from, n, min, max, ids);
 }
 
 static uint32_t keep_narrow(const int64_t *values, const ProductBound *bound, uint32_t *ids, uint32_t n)
@@ -92,7 +92,7 @@ uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *
 }
 
 /* Bounds of the count are part of the scan, the others look at what it found. */
-uint32_t block_scan(const ProductRun *run, Block *b, size_t at)
+uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from)
 {
     const ProductSpec *spec = run->spec;
     uint64_t min = 1, max = INT64_MAX;
@@ -102,7 +102,7 @@ uint32_t block_scan(const ProductRun *run, Block *b, size_t at)
         if (spec->having[h].max < (int64_t)max) max = spec->having[h].max < 0 ? 0 : (uint64_t)spec->having[h].max;
     }
     if (min > max) return 0;
-    uint32_t n = find(spec->isa, b->counts + at, spec->right.groups, min, max, b->ids);
+    uint32_t n = find(spec->isa, b->counts + at, from, spec->right.groups, min, max, b->ids);
     return block_keep(run, b->counts, b->sums, at, b->ids, n);
 }
 
@@ -123,13 +123,15 @@ void block_fill(uint32_t *to, uint32_t value, uint32_t n)
     for (uint32_t i = 0; i < n; i++) to[i] = value;
 }
 
-tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
-                        const BlockOutput *out, Error *err)
+/* mirrored: the columns are the left groups. */
+static tcudb_status take(ProductRun *run, Block *b, uint32_t group, size_t at, const uint32_t *ids, uint32_t n,
+                         bool mirrored, const BlockOutput *out, Error *err)
 {
     while (n > 0) {
         uint32_t first = b->n, some = EMIT_ROWS - first < n ? EMIT_ROWS - first : n;
-        if (!run->spec->no_left) block_fill(b->out_left + first, left, some);
-        if (!run->spec->no_right) memcpy(b->out_right + first, ids, some * sizeof *ids);
+        uint32_t *groups = mirrored ? b->out_right : b->out_left, *columns = mirrored ? b->out_left : b->out_right;
+        if (!(mirrored ? run->spec->no_right : run->spec->no_left)) block_fill(groups + first, group, some);
+        if (!(mirrored ? run->spec->no_left : run->spec->no_right)) memcpy(columns + first, ids, some * sizeof *ids);
         take_narrow((const int64_t *)b->counts + at, ids, some, (int64_t *)b->out_counts + first);
         for (uint32_t p = 0; p < run->spec->nproducts; p++) {
             if (run->wide)
@@ -143,4 +145,16 @@ tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, con
         if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
     }
     return TCUDB_OK;
+}
+
+tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
+                        const BlockOutput *out, Error *err)
+{
+    uint32_t diagonal = 0;
+    TRY(take(run, b, left, at, ids, n, false, out, err));
+    if (run->places == NULL) return TCUDB_OK;
+    while (diagonal < n && ids[diagonal] != left) diagonal++;
+    TRY(take(run, b, left, at, ids, diagonal, true, out, err));
+    if (diagonal + 1 >= n) return TCUDB_OK;
+    return take(run, b, left, at, ids + diagonal + 1, n - diagonal - 1, true, out, err);
 }

@@ -59,6 +59,7 @@ struct ProductRun {
     Mem *mem;
     const atomic_bool *cancel;
     ProductReport *report;
+    uint64_t *places;    /* symmetric: of each left cell, its own place in the right cells; else NULL */
     Cells left, right;   /* left: rows are groups; right: rows are keys */
     uint32_t *dense_key; /* a key's column in the dense operands, or LIGHT */
     uint32_t heavy;      /* dense columns */
@@ -76,6 +77,12 @@ struct ProductRun {
     Block *blocks;         /* one a worker */
     struct FastLine *fast; /* one a worker */
 };
+
+/* The right cells that left cell e, of this key, is multiplied by: of a symmetric product those from its own on. */
+static inline uint64_t pairs_from(const ProductRun *run, uint64_t e)
+{
+    return run->places != NULL ? run->places[e] : run->right.starts[run->left.ids[e]];
+}
 
 static inline size_t sum_size(const ProductRun *run)
 {
@@ -108,12 +115,12 @@ void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at);
 tcudb_status fast_build(ProductRun *run, Error *err) MUST_CHECK;
 void fast_free(ProductRun *run);
 tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err) MUST_CHECK;
-/* product_emit.c: finds the columns that exist in the line at `at`, into b->ids. */
-uint32_t block_scan(const ProductRun *run, Block *b, size_t at);
+/* product_emit.c: finds the columns from `from` on that exist in the line at `at`, into b->ids. */
+uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from);
 /* Which of the n ids keep every bound of HAVING: in place. */
 uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
                     uint32_t n);
-/* Copies the columns of the line at `at` to the output. */
+/* Copies the columns of the line at `at` to the output; of a symmetric product the mirrored cells too. */
 tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
                         const BlockOutput *out, Error *err) MUST_CHECK;
 tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;

@@ -77,7 +77,7 @@ void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at)
     for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
         uint32_t key = left->ids[e];
         if (run->dense_key[key] != LIGHT) continue;
-        uint64_t from = right->starts[key], to = right->starts[key + 1];
+        uint64_t from = pairs_from(run, e), to = right->starts[key + 1];
         count_pairs(right, from, to, left->counts[e], b->counts + at);
         add_sums(run, b, e, from, to, at);
     }
@@ -107,7 +107,7 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
     const Cells *left = &run->left, *right = &run->right;
     uint32_t n = 0;
     for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
-        uint64_t from = right->starts[left->ids[e]], to = right->starts[left->ids[e] + 1];
+        uint64_t from = pairs_from(run, e), to = right->starts[left->ids[e] + 1];
         n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
         add_sums(run, b, e, from, to, 0);
     }
@@ -125,18 +125,21 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
 static tcudb_status scanned_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
 {
     sparse_add(run, b, group, 0);
-    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0), out, err));
+    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0, 0), out, err));
     clear_all(run, b);
     return TCUDB_OK;
 }
 
 /* Writes rows [b->n, b->n + n) of the output: the cells from `from` on, times the left cell. */
-static void scale_cells(ProductRun *run, Block *b, uint32_t group, uint64_t cell, uint64_t from, uint32_t n)
+static void scale_cells(ProductRun *run, Block *b, uint32_t group, uint64_t cell, uint64_t from, uint32_t n,
+                        bool mirrored)
 {
+    uint32_t *groups = mirrored ? b->out_right : b->out_left, *columns = mirrored ? b->out_left : b->out_right;
     uint32_t first = b->n;
     uint64_t l = run->left.counts[cell], *counts = b->out_counts + first;
-    if (!run->spec->no_left) block_fill(b->out_left + first, group, n);
-    if (!run->spec->no_right) memcpy(b->out_right + first, run->right.ids + from, n * sizeof(uint32_t));
+    if (!(mirrored ? run->spec->no_right : run->spec->no_left)) block_fill(groups + first, group, n);
+    if (!(mirrored ? run->spec->no_left : run->spec->no_right))
+        memcpy(columns + first, run->right.ids + from, n * sizeof(uint32_t));
     for (uint32_t i = 0; i < n; i++) counts[i] = l * run->right.counts[from + i];
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         Product product = run->spec->products[p];
@@ -155,6 +158,7 @@ static uint32_t keep_rows(ProductRun *run, Block *b, uint32_t n)
     for (uint32_t i = 0; i < n; i++) ids[i] = first + i;
     n = block_keep(run, b->out_counts, b->out_sums, 0, ids, n);
     for (uint32_t i = 0; i < n; i++) {
+        b->out_left[first + i] = b->out_left[ids[i]];
         b->out_right[first + i] = b->out_right[ids[i]];
         b->out_counts[first + i] = b->out_counts[ids[i]];
         for (uint32_t p = 0; p < run->spec->nproducts; p++)
@@ -164,19 +168,26 @@ static uint32_t keep_rows(ProductRun *run, Block *b, uint32_t n)
     return n;
 }
 
-/* The group's only key: no accumulator. */
-static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+static tcudb_status scaled_cells(ProductRun *run, Block *b, uint32_t group, uint64_t from, bool mirrored,
+                                 const BlockOutput *out, Error *err)
 {
-    uint64_t cell = run->left.starts[group];
-    uint64_t from = run->right.starts[run->left.ids[cell]], to = run->right.starts[run->left.ids[cell] + 1];
+    uint64_t cell = run->left.starts[group], to = run->right.starts[run->left.ids[cell] + 1];
     while (from < to) {
         uint32_t n = to - from < EMIT_ROWS - b->n ? (uint32_t)(to - from) : EMIT_ROWS - b->n;
-        scale_cells(run, b, group, cell, from, n);
+        scale_cells(run, b, group, cell, from, n, mirrored);
         b->n += run->nhaving == 0 ? n : keep_rows(run, b, n);
         from += n;
         if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
     }
     return TCUDB_OK;
+}
+
+/* The group's only key: no accumulator. Of a symmetric product the key's first cell is the diagonal's. */
+static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+{
+    uint64_t from = pairs_from(run, run->left.starts[group]);
+    TRY(scaled_cells(run, b, group, from, false, out, err));
+    return run->places == NULL ? TCUDB_OK : scaled_cells(run, b, group, from + 1, true, out, err);
 }
 
 static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
@@ -185,7 +196,7 @@ static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const 
     if (run->spec->fast) return fast_row(run, b, group, out, err);
     if (to - from == 1) return scaled_row(run, b, group, out, err);
     for (uint64_t e = from; e < to; e++)
-        pairs += run->right.starts[run->left.ids[e] + 1] - run->right.starts[run->left.ids[e]];
+        pairs += run->right.starts[run->left.ids[e] + 1] - pairs_from(run, e);
     if (pairs == 0) return TCUDB_OK;
     return pairs / SCAN_PAIRS >= run->right.columns ? scanned_row(run, b, group, out, err)
                                                     : touched_row(run, b, group, out, err);

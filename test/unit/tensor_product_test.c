@@ -247,6 +247,33 @@ static void having_drops_rows_before_they_are_emitted(void **state)
     }
 }
 
+/* The right side is the left one: computed as any product, and then as a symmetric one. */
+static void symmetric_products_are_mirrored(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t g, keys;
+        uint64_t n;
+        int64_t span;
+    } cases[] = {{1, 1, 1, 0}, {3, 2, 9, 5}, {120, 64, 2000, 1}, {97, 7, 900, 40000}, {60, 90, 90, 3}, {50, 30, 1500, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ProductSpec spec = {.keys = cases[c].keys,
+                            .left = fill(&left, cases[c].g, cases[c].keys, cases[c].n, cases[c].span, c % 2 == 0),
+                            .symmetric = true,
+                            .nproducts = 2,
+                            .products = {{0, 0}, {1, 1}}};
+        right = left;
+        spec.right = cut(&right, cases[c].g, cases[c].n);
+        check_all_forms(&spec);
+        spec.nhaving = 2;
+        spec.having[0] = (ProductBound){0, -100, INT64_MAX};
+        spec.having[1] = (ProductBound){ONES, 2, INT64_MAX};
+        check_all_exact(&spec);
+        spec.nproducts = spec.nhaving = 0;
+        check_all_forms(&spec);
+    }
+}
+
 static void rows_may_stand_for_several(void **state)
 {
     (void)state;
@@ -306,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_equals_the_join),
         cmocka_unit_test(having_drops_rows_before_they_are_emitted),
+        cmocka_unit_test(symmetric_products_are_mirrored),
         cmocka_unit_test(rows_may_stand_for_several),
         cmocka_unit_test(full_matrices_need_no_count),
         cmocka_unit_test(empty_sides_give_no_rows),

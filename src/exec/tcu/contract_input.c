@@ -183,9 +183,9 @@ static tcudb_status compact_groups(Input *in, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_t sides, uint32_t *keys, Error *err)
 {
-    for (uint32_t s = 0; s < 2; s++) {
+    for (uint32_t s = 0; s < sides; s++) {
         Input *in = &inputs[s];
         in->direct = true;
         TRY_PTR(in->lists = ARENA_ARRAY(&x->arena, RunList, x->nworkers, err));
@@ -306,12 +306,15 @@ static tcudb_status slice(Input *in, uint32_t *keys, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint32_t sides, uint32_t *keys, Error *err)
 {
     uint32_t *cols[2];
     KeyCodes codes;
     for (uint32_t s = 0; s < 2; s++) {
-        TRY(keep(node, &inputs[s], s, err));
+        if (s < sides)
+            TRY(keep(node, &inputs[s], s, err));
+        else
+            inputs[s].rows = inputs[0].rows; /* for the keys */
         TRY_PTR(cols[s] = ARENA_ARRAY(&x->arena, uint32_t, inputs[s].nkeys + 1, err));
         for (uint32_t i = 0; i < inputs[s].nkeys; i++) cols[s][i] = inputs[s].ngroups + i;
     }
@@ -320,21 +323,23 @@ static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint3
     const Rows *rows[2] = {inputs[0].rows, inputs[1].rows};
     TRY(codes_keys(x, rows, (const uint32_t *const *)cols, inputs[0].nkeys, &codes, err));
     *keys = codes.count;
-    for (uint32_t s = 0; s < 2; s++) TRY(slice(&inputs[s], codes.codes[s], err));
+    for (uint32_t s = 0; s < sides; s++) TRY(slice(&inputs[s], codes.codes[s], err));
     return TCUDB_OK;
 }
 
 /* ---- both ------------------------------------------------------------------------------------------- */
 
-tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, Error *err)
+tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, bool *same, Error *err)
 {
     bool direct;
     for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
     TRY(plan_direct(x, node->plan, inputs, &direct, err));
+    TRY(sides_are_same(x, node->plan, inputs, same, err));
     if (direct)
-        TRY(run_direct(x, node, inputs, keys, err));
+        TRY(run_direct(x, node, inputs, *same ? 1 : 2, keys, err));
     else
-        TRY(run_interned(x, node, inputs, keys, err));
+        TRY(run_interned(x, node, inputs, *same ? 1 : 2, keys, err));
+    if (*same) TRY(side_share(x, &inputs[0], &inputs[1], err));
     for (uint32_t s = 0; s < 2; s++) {
         TRY(wide_split(x, &inputs[s], inputs[s].nvalues + inputs[s].ncompared, err));
         inputs[s].weight = fmin(fmax(inputs[s].weight, (double)inputs[s].n), 0x1p62); /* of any column, ones too */

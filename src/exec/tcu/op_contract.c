@@ -59,7 +59,7 @@ static void describe(ContractRun *c)
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
     snprintf(c->node->note, sizeof c->node->note,
              "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
-             c->spec.fast ? "fast (FP16 inputs): not exact, " : "", product_form_name(r->form), c->spec.left.groups,
+             c->spec.fast ? "fast (FP16 inputs): not exact, " : c->spec.symmetric ? "symmetric " : "", product_form_name(r->form), c->spec.left.groups,
              c->spec.keys, c->spec.right.groups, (unsigned long long)r->products, r->limbs_left, r->limbs_right,
              doubles, r->sum_bits, r->wide ? 128 : 64, r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ",
              c->how);
@@ -121,9 +121,11 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down, .started = exec_clock()};
-    TRY(inputs_run(x, node, c->inputs, &c->spec.keys, err));
+    TRY(inputs_run(x, node, c->inputs, &c->spec.keys, &c->spec.symmetric, err));
     Sum *sums;
     TRY(plan_sums(c, &sums, err));
+    for (uint32_t p = 0; p < c->spec.nproducts; p++)
+        c->spec.symmetric &= c->spec.products[p].left == c->spec.products[p].right;
     TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, !c->by_row, &c->spec.keys, &c->how, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
