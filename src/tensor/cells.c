@@ -67,19 +67,19 @@ static tcudb_status place_stretch(void *ctx, uint32_t worker, uint64_t task, Err
     return TCUDB_OK;
 }
 
-static void make_starts(Build *b)
+/* From the counts of every stretch to where its cells go. */
+static void prefix_counts(uint64_t *cursors, uint32_t stretches, uint32_t rows, uint64_t *starts)
 {
-    Cells *cells = b->cells;
     uint64_t at = 0;
-    for (uint32_t row = 0; row < cells->rows; row++) {
-        cells->starts[row] = at;
-        for (uint32_t s = 0; s < b->stretches; s++) {
-            uint64_t n = b->cursors[(uint64_t)s * cells->rows + row];
-            b->cursors[(uint64_t)s * cells->rows + row] = at;
+    for (uint32_t row = 0; row < rows; row++) {
+        starts[row] = at;
+        for (uint32_t s = 0; s < stretches; s++) {
+            uint64_t n = cursors[(uint64_t)s * rows + row];
+            cursors[(uint64_t)s * rows + row] = at;
             at += n;
         }
     }
-    cells->starts[cells->rows] = at;
+    starts[rows] = at;
 }
 
 static tcudb_status add_cell(Cells *cells, uint64_t into, uint64_t from, Error *err)
@@ -167,7 +167,7 @@ static tcudb_status build_steps(Build *b, Pool *pool, const atomic_bool *cancel,
     Cells *cells = b->cells;
     TRY(alloc_cells(cells, err));
     TRY(pool_run(pool, b->stretches, count_stretch, b, cancel, err));
-    make_starts(b);
+    prefix_counts(b->cursors, b->stretches, cells->rows, cells->starts);
     TRY(pool_run(pool, b->stretches, place_stretch, b, cancel, err));
     TRY(pool_run(pool, ((uint64_t)cells->rows + COMBINE_ROWS - 1) / COMBINE_ROWS, combine_rows, b, cancel, err));
     close_up(b);
@@ -197,21 +197,56 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
     return status;
 }
 
-/* starts[column + 1] = cells of the columns up to it; starts[column + 1] then moves on as they are placed. */
-static void count_columns(const Cells *cells, Cells *out)
+/* Stretches of rows are counted and placed by one worker each, in the order of the rows. */
+typedef struct Transpose {
+    const Cells *from;
+    Cells *to;
+    uint32_t stretches;
+    uint64_t *cursors; /* stretches x columns: counts, then where the stretch's next cell of the column goes */
+    uint64_t *places;
+} Transpose;
+
+static void stretch_cells(const Transpose *t, uint64_t stretch, uint32_t *from, uint32_t *to)
 {
-    memset(out->starts, 0, sizeof *out->starts * ((size_t)out->rows + 1));
-    for (uint64_t c = 0; c < cells->n; c++) out->starts[cells->ids[c] + 1]++;
-    uint64_t at = 0;
-    for (uint32_t column = 0; column < out->rows; column++) {
-        uint64_t n = out->starts[column + 1];
-        out->starts[column + 1] = at;
-        at += n;
-    }
+    *from = (uint32_t)((uint64_t)t->from->rows * stretch / t->stretches);
+    *to = (uint32_t)((uint64_t)t->from->rows * (stretch + 1) / t->stretches);
 }
 
-tcudb_status cells_transpose(const Cells *cells, Mem *mem, Cells *out, uint64_t *places, Error *err)
+static tcudb_status count_columns(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
+    (void)worker, (void)err;
+    Transpose *t = ctx;
+    uint32_t from, to;
+    stretch_cells(t, task, &from, &to);
+    uint64_t *counts = t->cursors + task * t->to->rows;
+    for (uint64_t c = t->from->starts[from]; c < t->from->starts[to]; c++) counts[t->from->ids[c]]++;
+    return TCUDB_OK;
+}
+
+static tcudb_status place_columns(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    Transpose *t = ctx;
+    const Cells *cells = t->from;
+    uint32_t from, to;
+    stretch_cells(t, task, &from, &to);
+    uint64_t *cursor = t->cursors + task * t->to->rows;
+    for (uint32_t row = from; row < to; row++) {
+        for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++) {
+            uint64_t at = t->places[c] = cursor[cells->ids[c]]++;
+            t->to->ids[at] = row;
+            t->to->counts[at] = cells->counts[c];
+            for (uint32_t v = 0; v < cells->nvalues; v++) t->to->values[v][at] = cells->values[v][c];
+        }
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status cells_transpose(const Cells *cells, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *out,
+                             uint64_t *places, Error *err)
+{
+    Transpose t = {.from = cells, .to = out, .stretches = pool_workers(pool), .places = places};
+    size_t cursor_bytes = sizeof(uint64_t) * t.stretches * cells->columns;
     *out = (Cells){.mem = mem,
                    .rows = cells->columns,
                    .columns = cells->rows,
@@ -220,16 +255,14 @@ tcudb_status cells_transpose(const Cells *cells, Mem *mem, Cells *out, uint64_t 
                    .unique = cells->unique,
                    .capacity = cells->n};
     TRY(alloc_cells(out, err));
-    count_columns(cells, out);
-    for (uint32_t row = 0; row < cells->rows; row++) {
-        for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++) {
-            uint64_t at = places[c] = out->starts[cells->ids[c] + 1]++;
-            out->ids[at] = row;
-            out->counts[at] = cells->counts[c];
-            for (uint32_t v = 0; v < cells->nvalues; v++) out->values[v][at] = cells->values[v][c];
-        }
+    TRY_PTR(t.cursors = mem_alloc_zero(mem, cursor_bytes, err));
+    tcudb_status status = pool_run(pool, t.stretches, count_columns, &t, cancel, err);
+    if (status == TCUDB_OK) {
+        prefix_counts(t.cursors, t.stretches, out->rows, out->starts);
+        status = pool_run(pool, t.stretches, place_columns, &t, cancel, err);
     }
-    return TCUDB_OK;
+    mem_free(mem, t.cursors, cursor_bytes);
+    return status;
 }
 
 void cells_free(Cells *cells)

@@ -26,7 +26,8 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
                          Cells *out, Error *err) MUST_CHECK;
 void cells_free(Cells *cells);
 /* The same cells by column, in each of them ascending by row; places[c]: where cell c has gone. */
-tcudb_status cells_transpose(const Cells *cells, Mem *mem, Cells *out, uint64_t *places, Error *err) MUST_CHECK;
+tcudb_status cells_transpose(const Cells *cells, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *out,
+                             uint64_t *places, Error *err) MUST_CHECK;
 
 /* Facts about one value column (ONES: the counts): the smallest and largest cell, and the largest sum of
  * absolute values of a row. */

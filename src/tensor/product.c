@@ -54,7 +54,7 @@ static tcudb_status build_right(ProductRun *run, Error *err)
     if (!spec->symmetric || spec->fast)
         return cells_build(&spec->right, spec->keys, true, run->pool, run->mem, run->cancel, &run->right, err);
     TRY_PTR(run->places = mem_alloc(run->mem, sizeof(uint64_t) * run->left.n, err));
-    return cells_transpose(&run->left, run->mem, &run->right, run->places, err);
+    return cells_transpose(&run->left, run->pool, run->mem, run->cancel, &run->right, run->places, err);
 }
 
 static tcudb_status build(ProductRun *run, Error *err)

@@ -66,8 +66,8 @@ typedef struct ProductSpec {
     Product products[PRODUCT_MAX];
     uint32_t nhaving;
     ProductBound having[PRODUCT_MAX];
-    ProductForm form;       /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
-    bool fast;              /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
+    ProductForm form; /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
+    bool fast;        /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
     bool symmetric; /* the right side is the left one and every product is of one column by itself: half is computed */
     bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
     bool exact_counts;      /* false: counts only have to be positive where rows meet */

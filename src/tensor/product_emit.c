@@ -60,7 +60,8 @@ __attribute__((target("avx512f"))) static uint32_t find_avx512(const uint64_t *c
 }
 #endif
 
-static uint32_t find(KernelIsa isa, const uint64_t *counts, uint32_t from, uint32_t n, uint64_t min, uint64_t max, uint32_t *ids)
+static uint32_t find(KernelIsa isa, const uint64_t *counts, uint32_t from, uint32_t n, uint64_t min, uint64_t max,
+                     uint32_t *ids)
 {
 #if defined(__x86_64__)
     if (isa >= ISA_AVX512) return find_avx512(counts, from, n, min, max, ids);

@@ -214,7 +214,7 @@ tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutp
         add_row(run, line, run->spec->products[p], from, n);
         take_totals(run, line, run->spec->products[p], b->sums[p]);
     }
-    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0), out, err));
+    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0, 0), out, err));
     memset(b->counts, 0, sizeof *b->counts * right->columns);
     return TCUDB_OK;
 }

@@ -66,7 +66,7 @@ struct ProductRun {
     bool any_light;      /* some key with pairs is light */
     bool wide;
     bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */
-    uint32_t nhaving; /* bounds in force: of the spec's, or none */
+    uint32_t nhaving;             /* bounds in force: of the spec's, or none */
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;

@@ -59,6 +59,18 @@ static uint32_t touch_pairs(const Cells *right, uint64_t from, uint64_t to, uint
     return ntouched;
 }
 
+/* The lists of keys lie far apart: one is fetched while others are multiplied. */
+static void fetch_ahead(const ProductRun *run, uint64_t e, uint64_t end)
+{
+    enum { AHEAD = 6 };
+    if (e + AHEAD >= end) return;
+    uint64_t at = pairs_from(run, e + AHEAD);
+    __builtin_prefetch(run->right.ids + at);
+    __builtin_prefetch(run->right.ids + at + 16);
+    __builtin_prefetch(run->right.counts + at);
+    __builtin_prefetch(run->right.counts + at + 16);
+}
+
 static void add_sums(ProductRun *run, Block *b, uint64_t cell, uint64_t from, uint64_t to, size_t at)
 {
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
@@ -78,6 +90,7 @@ void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at)
         uint32_t key = left->ids[e];
         if (run->dense_key[key] != LIGHT) continue;
         uint64_t from = pairs_from(run, e), to = right->starts[key + 1];
+        fetch_ahead(run, e, left->starts[group + 1]);
         count_pairs(right, from, to, left->counts[e], b->counts + at);
         add_sums(run, b, e, from, to, at);
     }
@@ -108,6 +121,7 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
     uint32_t n = 0;
     for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
         uint64_t from = pairs_from(run, e), to = right->starts[left->ids[e] + 1];
+        fetch_ahead(run, e, left->starts[group + 1]);
         n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
         add_sums(run, b, e, from, to, 0);
     }
@@ -195,8 +209,7 @@ static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const 
     uint64_t from = run->left.starts[group], to = run->left.starts[group + 1], pairs = 0;
     if (run->spec->fast) return fast_row(run, b, group, out, err);
     if (to - from == 1) return scaled_row(run, b, group, out, err);
-    for (uint64_t e = from; e < to; e++)
-        pairs += run->right.starts[run->left.ids[e] + 1] - pairs_from(run, e);
+    for (uint64_t e = from; e < to; e++) pairs += run->right.starts[run->left.ids[e] + 1] - pairs_from(run, e);
     if (pairs == 0) return TCUDB_OK;
     return pairs / SCAN_PAIRS >= run->right.columns ? scanned_row(run, b, group, out, err)
                                                     : touched_row(run, b, group, out, err);

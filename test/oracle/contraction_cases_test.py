@@ -26,6 +26,8 @@ SUMS = "SELECT a.g, b.h, sum(a.v * b.w) AS s, sum(a.v) AS v, sum(b.w) AS w, coun
        "FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.h"
 ONE_SUM = "SELECT a.g, b.h, sum(a.v * b.w) AS s FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.h"
 COUNTS = "SELECT a.g, b.h, count(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.h"
+SELF = "SELECT x.g, y.g AS h, sum(x.v * y.v) AS s, count(*) AS n FROM a x JOIN a y ON x.k = y.k GROUP BY x.g, y.g"
+SELF_SOME = "SELECT x.g, y.g AS h, sum(x.v) AS s, count(*) AS n FROM a x JOIN a y ON x.k = y.k WHERE x.v > 2 AND y.v > 2 GROUP BY x.g, y.g"
 PAIRS = "SELECT DISTINCT a.g, b.h FROM a JOIN b ON a.k = b.k"
 TOTALS = "SELECT sum(a.v * b.w) AS s, count(*) AS n, count(b.w) AS c, avg(a.v) AS m FROM a JOIN b ON a.k = b.k"
 
@@ -57,12 +59,12 @@ CASES = [
           f"SELECT count(*) AS r FROM ({PAIRS}) AS q"]),
 ] + [
     case(f"{k} keys", series(f"i % 3, i % {k}, i % 256 - 128", 2 * k), series(f"i % 5, i % {k}, 127 - i % 256", 3 * k),
-         [SUMS, COUNTS, PAIRS]) for k in (1, 255, 256, 257)
+         [SUMS, COUNTS, PAIRS, SELF]) for k in (1, 255, 256, 257)
 ] + [
     # 4. NULL keys match nothing, NULL groups stand beside 0, NULL values are not counted.
     case("NULLs", "VALUES (0, 1, 5), (NULL, 1, 7), (0, NULL, 9), (NULL, NULL, 2), (NULL, 2, NULL), (0, 2, 4), (3, 2, NULL)",
          "VALUES (0, 1, 1), (NULL, 1, 2), (0, NULL, 3), (NULL, 2, 4), (1, 2, NULL)",
-         [SUMS, COUNTS, PAIRS, TOTALS, SUMS.replace("sum(a.v)", "avg(b.w)")]),
+         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME, SUMS.replace("sum(a.v)", "avg(b.w)")]),
     # 5. Duplicates count as often as they stand there.
     case("duplicates", "VALUES (1, 1, 10), (1, 1, 10)", "VALUES (2, 1, 1), (2, 1, 1)", [SUMS, COUNTS, PAIRS, TOTALS]),
     # 6. A sum of zero exists, a group of NULLs sums to NULL, an unmatched group does not exist.
@@ -112,7 +114,7 @@ CASES = [
          "VALUES (1, 9223372036854775807, 1), (1, -9223372036854775808, 2), (2, 0, 3), (2, -1, 4), (3, 9223372036854775806, 5)",
          [SUMS, COUNTS, PAIRS], k="bigint", v="bigint"),
     case("text and dates as keys and groups", series("'g' || i % 3, 'k' || i % 7, i", 60), series("'h' || i % 4, 'k' || i % 5, i", 60),
-         [SUMS, COUNTS, PAIRS, TOTALS], g="text", k="text"),
+         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME], g="text", k="text"),
 ]
 
 
@@ -147,6 +149,7 @@ ORDINARY_ONLY = {"empty join", "MIN x MIN as bigint"}  # proven empty; a product
 # HAVING as bounds of sums, of constants with more and with fewer decimals, and beside the rest of a condition.
 HAVING = {SUMS: ["count(*) >= 2 AND sum(a.v * b.w) < 100.005", "sum(a.v) > 1 AND sum(b.w) IS NOT NULL", "3 >= count(a.v)"],
           COUNTS: ["count(*) BETWEEN 2 AND 4", "count(*) = 1", "count(*) > 5 OR a.g = 1"],
+          SELF: ["count(*) > 9 AND sum(x.v * y.v) < 50"],
           ONE_SUM: ["sum(a.v * b.w) = -12", "sum(a.v * b.w) <> 5", "-7 < sum(a.v * b.w)"]}
 
 

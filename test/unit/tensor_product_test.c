@@ -255,7 +255,8 @@ static void symmetric_products_are_mirrored(void **state)
         uint32_t g, keys;
         uint64_t n;
         int64_t span;
-    } cases[] = {{1, 1, 1, 0}, {3, 2, 9, 5}, {120, 64, 2000, 1}, {97, 7, 900, 40000}, {60, 90, 90, 3}, {50, 30, 1500, 0}};
+    } cases[] = {{1, 1, 1, 0},        {3, 2, 9, 5},    {120, 64, 2000, 1},
+                 {97, 7, 900, 40000}, {60, 90, 90, 3}, {50, 30, 1500, 0}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         ProductSpec spec = {.keys = cases[c].keys,
                             .left = fill(&left, cases[c].g, cases[c].keys, cases[c].n, cases[c].span, c % 2 == 0),

@@ -59,10 +59,12 @@ static void describe(ContractRun *c)
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
     snprintf(c->node->note, sizeof c->node->note,
              "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
-             c->spec.fast ? "fast (FP16 inputs): not exact, " : c->spec.symmetric ? "symmetric " : "", product_form_name(r->form), c->spec.left.groups,
-             c->spec.keys, c->spec.right.groups, (unsigned long long)r->products, r->limbs_left, r->limbs_right,
-             doubles, r->sum_bits, r->wide ? 128 : 64, r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ",
-             c->how);
+             c->spec.fast        ? "fast (FP16 inputs): not exact, "
+             : c->spec.symmetric ? "symmetric "
+                                 : "",
+             product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
+             (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
+             r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
