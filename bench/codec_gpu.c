@@ -184,7 +184,7 @@ static tcudb_status bench_pool(Bench *b, const Pool1 *p, const char *label, Erro
     } column[] = {{LIST_SEED, false, "seed"},      {LIST_STORE, false, "written"}, {LIST_ASCEND, false, "prefix"},
                   {LIST_STORE, true, "w+burst"},   {LIST_ASCEND, true, "p+burst"}, {LIST_SUM, false, "fused sum"},
                   {LIST_COUNT, false, "fused pfx"}};
-    if (b->only != NULL && strstr(label, b->only) == NULL) return TCUDB_OK;
+    if (p->blocks == 0 || (b->only != NULL && strstr(label, b->only) == NULL)) return TCUDB_OK;
     TRY(spread(b, p, err));
     TRY(measure_mix(b, err));
     printf("%-22s %5.2f b/i mix %4.0f read %5.0f |", label, p->bits, b->mix_rate, b->read_rate);
@@ -245,7 +245,7 @@ static tcudb_status bench_all(Bench *b, int files, char **file, Error *err)
         TRY(bench_pool(b, &p, label, err));
         pool_end(&p);
     }
-    return TCUDB_OK;
+    return b->only == NULL ? wide_bench(b->dev, err) : TCUDB_OK;
 }
 
 /* ---- the figures ---- */
@@ -299,8 +299,10 @@ static tcudb_status check_pool(Bench *b, const Pool1 *p, const char *label, Erro
         /* the seed's variants know only the two codecs */
         if (mode == LIST_SEED && p->bunches == 0) continue;
         if (mode == LIST_SEED && b->big.in_class[LIST_CLASS_PFOR] + b->big.in_class[LIST_CLASS_PFOR_WIDE] > 0) continue;
-        TRY(verify(b, p, (ListMode)mode, mode_name[mode], err));
+        for (b->big.walk = 0; b->big.walk < 6; b->big.walk += 1 + b->big.walk) /* what pays; 1; 3 */
+            TRY(verify(b, p, (ListMode)mode, mode_name[mode], err));
     }
+    b->big.walk = 0;
     list_gpu_close(&b->big);
     b->big.fault = fault;
     printf("%-6s %s: %u blocks, %llu values\n", b->failures == before ? "ok" : "FAILED", label, p->blocks,
@@ -352,6 +354,7 @@ static tcudb_status check(Bench *b, int files, char **file, bool brief, bool dam
             TRY(check_pool(b, &p, file[i], err));
             pool_end(&p);
         }
+    TRY(wide_check(b->dev, damage ? brief ? 2 : 20 : 0, &b->failures, err));
     return damage ? check_damage(b, brief ? 2 : 20, err) : TCUDB_OK;
 }
 

@@ -128,7 +128,8 @@ TCUDB_API tcudb_status tcudb_lists_top(const tcudb_lists *lists, const tcudb_lis
 
 /* ---- on a GPU ---- */
 
-/* Uploads a set of 32-bit lists, and frequencies if not NULL; both must stay open. 0A000 says why there is no GPU. */
+/* Uploads a set of lists, and frequencies if not NULL; both must stay open. 0A000 says why there is no GPU. Sets of
+ * 64-bit values can be decoded there (tcudb_gpu_lists_time), but not searched: 0A000. */
 TCUDB_API tcudb_status tcudb_gpu_lists_open(const tcudb_lists *lists, const tcudb_lists *frequencies,
                                             tcudb_gpu_lists **gpu, tcudb_error *err);
 TCUDB_API void tcudb_gpu_lists_close(tcudb_gpu_lists *gpu);

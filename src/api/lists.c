@@ -369,10 +369,10 @@ static tcudb_status time_decoding(ListGpu *gpu, bool written, uint32_t rounds, d
     float ms = 0, best = 0;
     tcudb_status status;
     ListMode mode = gpu->step == 1 ? (written ? LIST_ASCEND : LIST_COUNT) : written ? LIST_STORE : LIST_SUM;
-    TRY(device_alloc(gpu->dev, (size_t)gpu->blocks * (written ? CODEC_BLOCK * 4 : 4), &out, err));
+    TRY(device_alloc(gpu->dev, gpu->blocks * list_gpu_word(gpu) * (written ? CODEC_BLOCK : 1), &out, err));
     for (uint32_t i = 0; i <= rounds; i++) { /* the first only warms up */
         TRY_GOTO(device_mark(gpu->dev, 0, err));
-        TRY_GOTO(list_gpu_decode(gpu, mode, 0, gpu->blocks, UINT32_MAX, written, out, out, err));
+        TRY_GOTO(list_gpu_decode(gpu, mode, 0, gpu->blocks, UINT64_MAX, written, out, out, err));
         TRY_GOTO(device_mark(gpu->dev, 1, err));
         TRY_GOTO(device_between(gpu->dev, 0, 1, &ms, err));
         if (i > 0 && (best == 0 || ms < best)) best = ms;

@@ -15,22 +15,22 @@ enum {
     LIST_SPAN16 = 1 << 23,  /* in word 2: the sum of gap + 1 over the block is below 65536 */
     LIST_AREA_SLACK = 8192, /* bytes */
     LIST_WARPS = 8,         /* blocks a CTA works on, one a warp */
-    LIST_FUSED_SUM = 4,     /* CTAs an SM of the persistent kernels: as registers allow */
-    LIST_FUSED_COUNT = 3,
-    LIST_BURST_CTAS = 64 /* CTAs that prefetch the next segment's input */
+    LIST_WALK = 16,         /* most blocks that a warp takes one after the other */
+    LIST_BURST_CTAS = 64    /* CTAs that prefetch the next segment's input */
 };
 
 typedef struct ListArgs {
     const void *dir; /* entries, 16 bytes each */
     const void *area;
-    const unsigned *index; /* block numbers to work on, or null: all of first..first+count-1 */
-    unsigned *out;         /* values, 1024 a block */
-    unsigned *result;      /* fused modes: one word a block */
-    unsigned char *fault;  /* per block, zero on entry: a ListFault */
+    const unsigned *index;    /* block numbers to work on, or null: all of first..first+count-1 */
+    unsigned *out;            /* values, 1024 a block */
+    unsigned *result;         /* fused modes: one word a block */
+    unsigned char *fault;     /* per block, zero on entry: a ListFault */
+    unsigned long long limit; /* of the counting sink */
     unsigned first, count;
     unsigned step;        /* added to every gap: 1 for lists of strictly ascending values */
-    unsigned limit;       /* of the counting sink */
     unsigned burst;       /* log2 of the CTAs in a segment; 0: no prefetch */
+    unsigned walk;        /* blocks that a warp takes, 1..LIST_WALK */
     unsigned image, pool; /* shared bytes a warp, as each kernel says */
 } ListArgs;
 

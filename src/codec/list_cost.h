@@ -5,14 +5,13 @@
  * that the SIMD processors issue, and G(), the transfers from and to external memory. For L values in blocks of 1024,
  * bunches of mean length n, and b payload bits a value (signatures and exceptions included):
  *
- *     T = blocks * (block + bunch * 1024 / n + exception * exceptions) / (S * rate)
+ *     T = blocks * (block + bunch * 1024 / n + exception * exceptions + patched) / (S * rate)
  *     G = (L * b / 8 + 16 * blocks) / read + written / write
- *     time = launch + (T^8 + G^8)^(1/8)
+ *     time = launch + (T^8 + G^8)^(1/8); without output launch + (T^4 + G^4)^(1/4)
  *
- * block, bunch and exception are instructions of one warp (k = 32 lanes), counted by the profiler on an H200; rate is
+ * block, bunch, exception and patched (of blocks with exceptions) are instructions of one warp (k = 32 lanes); rate is
  * what one multiprocessor issues of such code; read and write are the slopes of the plain mix kernel's time over its
- * bytes read and written. T and G overlap, imperfectly where they are alike: hence the fourth powers instead of the
- * maximum.
+ * bytes read and written. T and G overlap, imperfectly where they are alike: hence the powers instead of the maximum.
  */
 #ifndef CODEC_LIST_COST_H
 #define CODEC_LIST_COST_H

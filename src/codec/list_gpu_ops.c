@@ -8,7 +8,7 @@
  * Bitmaps are counted by chunks; their counts, summed here, say where each chunk's numbers go; they are extracted into
  * one buffer and come back by one copy.
  *
- * Limits: 32-bit numbers; a top-k query's frequencies sum below 2^48, its lists number below 32,768.
+ * Limits: questions to 32-bit numbers only; a top-k query's frequencies sum below 2^48, its lists number below 32,768.
  */
 #include "codec/list_gpu_ops.h"
 
@@ -32,10 +32,6 @@ static tcudb_status open_kernels(ListGpuIndex *x, Error *err)
 static tcudb_status open_index(ListGpuIndex *x, Error *err)
 {
     size_t bytes = (x->set->lists + 1) * sizeof(*x->first);
-    ListQuery none = {0};
-    TRY(list_query_check(x->set, &none, err));
-    if (x->set->bound >= UINT32_MAX) return error_unsupported(err, 0, "a list with the number 4294967295 on a GPU");
-    if (x->set->lists >= LIST_WITHOUT) return error_unsupported(err, 0, "more than 2147483647 lists on a GPU");
     x->first = mem_alloc_zero(x->set->mem, bytes, err);
     TRY_PTR(x->first);
     TRY(open_kernels(x, err));
@@ -150,20 +146,19 @@ static tcudb_status build(Group *g, bool top, Error *err)
     TRY(send(g, &g->begin, &begin, err));
     TRY(send(g, &g->lists, &lists, err));
     TRY(send(g, &g->least, &least, err));
-    uint32_t image = x->docs.image > x->freqs.image ? x->docs.image : x->freqs.image;
-    uint32_t bunches = x->docs.bunches > x->freqs.bunches ? x->docs.bunches : x->freqs.bunches;
+    ListExtent most = x->docs.extent;
+    if (x->freqs.extent.image > most.image) most.image = x->freqs.extent.image;
+    if (x->freqs.extent.bunches > most.bunches) most.bunches = x->freqs.extent.bunches;
     g->args = (ListOpsArgs){.docs = list_args(&x->docs),
                             .freqs = list_args(&x->freqs),
                             .first = (void *)x->first_dev,
                             .begin = (void *)begin,
                             .lists = (void *)lists,
                             .least = (void *)least,
-                            .image = (image + 15) / 16 * 16 + 32,
                             .documents = (uint32_t)x->set->bound + 1,
                             .words = (uint32_t)(x->set->bound / 32 + 1)};
     g->args.chunks = (g->args.words + LIST_OPS_CHUNK - 1) / LIST_OPS_CHUNK;
-    g->args.pool = g->args.image + (bunches + 3) / 4 * 32;
-    if (g->args.pool < 4096) g->args.pool = 4096;
+    list_gpu_work(&most, &g->args.image, &g->args.pool);
     return TCUDB_OK;
 }
 
@@ -268,6 +263,16 @@ static tcudb_status top_group(Group *g, uint32_t k, ListHit *hits, uint32_t *fou
     return TCUDB_OK;
 }
 
+/* Whether the set's lists can be asked at all; decoding has no such limits. */
+static tcudb_status check_set(const ListSet *set, Error *err)
+{
+    ListQuery none = {0};
+    TRY(list_query_check(set, &none, err));
+    if (set->bound >= UINT32_MAX) return error_unsupported(err, 0, "a list with the number 4294967295 on a GPU");
+    if (set->lists >= LIST_WITHOUT) return error_unsupported(err, 0, "more than 2147483647 lists on a GPU");
+    return TCUDB_OK;
+}
+
 static uint32_t group_size(const ListGpuIndex *x, uint32_t n, size_t bytes_each)
 {
     size_t fit = GROUP_BYTES / bytes_each;
@@ -277,6 +282,7 @@ static uint32_t group_size(const ListGpuIndex *x, uint32_t n, size_t bytes_each)
 
 tcudb_status list_gpu_query(ListGpuIndex *x, const ListQuery *queries, uint32_t n, Buf *answers, Error *err)
 {
+    TRY(check_set(x->set, err));
     uint32_t size = group_size(x, n, x->set->bound / 8 + 8);
     for (uint32_t i = 0; i < n; i += size) {
         Group g = {.x = x, .queries = queries + i, .n = n - i < size ? n - i : size};
@@ -290,6 +296,7 @@ tcudb_status list_gpu_query(ListGpuIndex *x, const ListQuery *queries, uint32_t 
 tcudb_status list_gpu_top(ListGpuIndex *x, const ListQuery *queries, uint32_t n, uint32_t k, ListHit *hits,
                           uint32_t *found, Error *err)
 {
+    TRY(check_set(x->set, err));
     uint32_t size = group_size(x, n, x->set->bound * 8 + 8);
     if (x->freq_set == NULL) return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "the index has no frequencies");
     memset(found, 0, n * sizeof(*found));

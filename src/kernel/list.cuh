@@ -38,6 +38,18 @@ DEVICE u32 mad(u32 a, u32 b, u32 c) /* on the FMA pipe: the ALU is what fused de
     asm("mad.lo.u32 %0,%1,%2,%3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
     return d;
 }
+DEVICE u32 low_bits(u32 a, u32 width) /* width mod 32 of them */
+{
+    u32 d;
+    asm("szext.wrap.u32 %0,%1,%2;" : "=r"(d) : "r"(a), "r"(width));
+    return d;
+}
+DEVICE u32 lowest_bits(u32 a, u32 width) /* width 0..32 */
+{
+    u32 d;
+    asm("szext.clamp.u32 %0,%1,%2;" : "=r"(d) : "r"(a), "r"(width));
+    return d;
+}
 DEVICE u32 permute_bytes(u32 a, u32 selector)
 {
     u32 d;
@@ -146,7 +158,7 @@ struct Store {
     template <bool FULL> using type = StoreSink<FULL>;
 };
 
-/* Folds to one word a block: the sum of OP::of(value, limit). */
+/* Folds to one word a block: OP::add(accumulator, value, limit). */
 template <class OP, bool FULL> struct FoldSink {
     static constexpr bool fused = true;
     u32 acc, n, lane, limit;
@@ -155,18 +167,13 @@ template <class OP, bool FULL> struct FoldSink {
         lane = lane_;
         n = e.n();
         acc = 0;
-        limit = a.limit;
+        limit = (u32)a.limit;
     }
     DEVICE void four(int g, const u32 *v)
     {
-        if (FULL) {
-            acc += OP::of(v[0], limit) + OP::of(v[1], limit);
-            acc += OP::of(v[2], limit) + OP::of(v[3], limit);
-        } else {
 #pragma unroll
-            for (int t = 0; t < 4; t++)
-                if (g * 128 + lane * 4 + t < n) acc += OP::of(v[t], limit);
-        }
+        for (int t = 0; t < 4; t++)
+            if (FULL || g * 128 + lane * 4 + t < n) OP::add(acc, v[t], limit);
     }
     DEVICE void pair(int g, const u32 *v)
     {
@@ -183,10 +190,13 @@ template <class OP> struct Fold {
     template <bool FULL> using type = FoldSink<OP, FULL>;
 };
 struct OpSum {
-    static DEVICE u32 of(u32 v, u32) { return v; }
+    static DEVICE void add(u32 &acc, u32 v, u32) { acc += v; }
 };
 struct OpAtMost { /* values at most `limit` */
-    static DEVICE u32 of(u32 v, u32 limit) { return v <= limit; }
+    static DEVICE void add(u32 &acc, u32 v, u32 limit)
+    {
+        asm("{.reg .pred p; setp.le.u32 p,%1,%2; @p add.u32 %0,%0,1;}" : "+r"(acc) : "r"(v), "r"(limit));
+    }
 };
 
 /* Gaps to values: v[i] = base + sum of gap + step. All 32 values of a lane are kept until the last group is in; the 256
@@ -247,14 +257,9 @@ template <class SINK> struct Ascending {
  * 65536 (LIST_SPAN16) two groups' sums share one word and one scan. */
 template <class SINK, bool PACK> struct AscendingScan {
     SINK &sink;
-    Scan scan;
+    const Scan &scan;
     u32 carry, step;
-    DEVICE AscendingScan(SINK &s, u32 lane, const Entry &e, u32 step_, u32 *) : sink(s)
-    {
-        scan.init(lane);
-        carry = e.base;
-        step = step_;
-    }
+    DEVICE AscendingScan(SINK &s, const Scan &scan_, const Entry &e, u32 step_) : sink(s), scan(scan_), carry(e.base), step(step_) {}
     DEVICE void pair(int g, const u32 *v)
     {
         u32 first = mad(step, 4, v[0] + v[1] + v[2] + v[3]), second = mad(step, 4, v[4] + v[5] + v[6] + v[7]), w[8];
@@ -277,7 +282,6 @@ template <class SINK, bool PACK> struct AscendingScan {
         }
         sink.pair(g, w);
     }
-    DEVICE void finish() {}
 };
 /* Passes gaps or plain values on. */
 template <class SINK> struct Plain {
@@ -305,11 +309,11 @@ DEVICE bool my_block(const ListArgs &a, u32 *block)
  * into L2, so that the memory turns less often between reading and writing. Only for consecutive blocks. */
 DEVICE void prefetch_segment(const ListArgs &a)
 {
-    u32 cta = blockIdx.x, in = cta & ((1u << a.burst) - 1);
+    u32 cta = blockIdx.x, in = cta & ((1u << a.burst) - 1), blocks = LIST_WARPS * a.walk;
     if (!a.burst || in >= LIST_BURST_CTAS || threadIdx.x >= 32) return;
-    u32 next = ((cta >> a.burst) + 1 << a.burst) * LIST_WARPS;
+    u32 next = ((cta >> a.burst) + 1 << a.burst) * blocks;
     if (next >= a.count) return;
-    u32 stop = min(next + (LIST_WARPS << a.burst), a.count - 1);
+    u32 stop = min(next + (blocks << a.burst), a.count - 1);
     u32 from = __ldg((const u32 *)a.dir + 4 * (size_t)(a.first + next));
     u32 bytes = (__ldg((const u32 *)a.dir + 4 * (size_t)(a.first + stop)) - from) * 16;
     u32 part = (bytes / (32 * LIST_BURST_CTAS) + 15) & ~15u, at = (in * 32 + threadIdx.x) * part;
@@ -336,6 +340,50 @@ DEVICE void barrier_wait(u32 barrier, u32 parity = 0)
 {
     asm volatile("{.reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p,[%0],%1; @!p bra W;}" ::"r"(barrier), "r"(parity)
                  : "memory");
+}
+
+/* A warp takes a.walk blocks one after the other, and has the next payload copied into the other of its two buffers
+ * (a.image bytes each, at `buffer`; one is enough for one block) while body(entry, block, payload) works on this one. Every
+ * warp of the CTA calls it; setup() runs while the first copy is under way, in warps without blocks too. All entries are
+ * fetched at once, a lane each, and made ready for copying. */
+DEVICE u32 image_count(const ListArgs &a)
+{
+    return a.walk == 1 ? 1 : 2;
+}
+template <class SETUP, class BODY> DEVICE void walk_blocks(const ListArgs &a, u8 *buffer, SETUP setup, BODY body)
+{
+    __shared__ __align__(8) u64 barriers[LIST_WARPS][2];
+    __shared__ uint4 entries[LIST_WARPS][LIST_WALK], copies[LIST_WARPS][LIST_WALK]; /* {number, base, low, high}, {from, bytes} */
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, barrier = shared_address(barriers[warp]), to = shared_address(buffer);
+    u32 k = blockIdx.x * LIST_WARPS * a.walk + warp, end = min(a.count, k - warp + LIST_WARPS * a.walk);
+    u32 j = k + lane * LIST_WARPS;
+    if (lane < LIST_WALK && j < end) {
+        u32 number = a.index ? __ldg(a.index + j) : a.first + j;
+        Entry e = load_entry(a, number);
+        u64 from = (u64)a.area + (u64)e.place * 16;
+        copies[warp][lane] = make_uint4((u32)from, from >> 32, max(e.words() * 4 + 15 & ~15u, 16), 0);
+        entries[warp][lane] = make_uint4(number, e.base, e.low, e.high);
+    }
+    if (lane < 2) barrier_init(barrier + 8 * lane);
+    __syncwarp();
+    auto fetch = [&](u32 t) {
+        uint4 c = copies[warp][t];
+        u32 slot = t & 1;
+        if (lane == 0) bulk_copy(slot ? to + a.image : to, (const void *)((u64)c.y << 32 | c.x), c.z, barrier + 8 * slot);
+    };
+    if (k < end) fetch(0);
+    setup();
+    if (k >= end) return;
+    for (u32 t = 0;; t++) {
+        uint4 e = entries[warp][t];
+        u32 slot = t & 1;
+        k += LIST_WARPS;
+        if (k < end) fetch(t + 1);
+        barrier_wait(barrier + 8 * slot, t >> 1 & 1);
+        body(Entry{0, e.y, e.z, e.w}, e.x, (const u32 *)(buffer + slot * a.image));
+        if (k >= end) return;
+        __syncwarp();
+    }
 }
 
 #endif

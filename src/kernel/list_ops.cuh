@@ -7,18 +7,7 @@
  * are never touched. Results are bits in one bitmap a query, or scores in one array a query; bitmaps are counted and
  * extracted, scores selected by radix, one CTA a query.
  */
-#include "kernel/pfor_block.cuh"
-#include "kernel/vse_block.cuh"
-
-struct SharedStore {
-    u32 *out;
-    u32 lane;
-    DEVICE void pair(int g, const u32 *v)
-    {
-        *(uint4 *)(out + g * 128 + lane * 4) = make_uint4(v[0], v[1], v[2], v[3]);
-        *(uint4 *)(out + g * 128 + 128 + lane * 4) = make_uint4(v[4], v[5], v[6], v[7]);
-    }
-};
+#include "kernel/any_block.cuh"
 
 struct WarpSpace {
     Bunches bunches;
@@ -27,46 +16,25 @@ struct WarpSpace {
     u8 work[16]; /* a.pool bytes: payload and records, or exceptions */
 };
 
-DEVICE WarpSpace &my_space(u8 *shared, u32 pool)
-{
-    return *(WarpSpace *)(shared + (threadIdx.x >> 5) * (sizeof(WarpSpace) - 16 + pool));
-}
+/* A warp's task: its block is decoded, n values in space->values. */
+struct Turn {
+    ListTask task;
+    WarpSpace *space;
+    Workplace place;
+    u32 n;
+};
 
-/* Decodes a block into out (shared, 1024 words); 0 values if it is damaged. All 32 lanes. */
-template <bool GAPS> DEVICE u32 decode_here(const ListArgs &a, u32 image_bytes, u32 block, WarpSpace &s, const u32 *table, u32 *out)
+/* Every warp of the CTA calls it; false: no task for this one. */
+DEVICE bool begin_task(const ListOpsArgs &a, u8 *shared, Turn *t)
 {
-    u32 lane = threadIdx.x & 31, *work = (u32 *)s.work;
-    Entry e = load_entry(a, block);
-    const u32 *payload = (const u32 *)a.area + (size_t)e.place * 4;
-    SharedStore sink = {out, lane};
-    typename Choose<GAPS, Ascending<SharedStore>, Plain<SharedStore>>::type to(sink, lane, e, a.step, work);
-    bool good;
-    __syncwarp();
-    if (e.scheme() == 3) {
-        Scan scan;
-        uint2 *record = (uint2 *)(s.work + image_bytes);
-        for (u32 i = lane; i <= (e.words() + 3) / 4; i += 32) ((uint4 *)work)[i] = __ldg((const uint4 *)payload + i);
-        s.bunches.starts[lane] = 0;
-        scan.init(lane);
-        __syncwarp();
-        good = scan_signatures<true>(s.bunches, record, table, work, e, scan, lane);
-        if (good) {
-            rank_starts(s.bunches, record, scan, lane);
-            vse_groups<true, false>(to, s.bunches, table, lane);
-        }
-    } else {
-        good = e.count() ? pfor_block<true>(to, payload, e, work, lane) : pfor_block<false>(to, payload, e, work, lane);
-    }
-    if (good) to.finish();
-    __syncwarp();
-    if (!good) report(a, block, lane, e.scheme() == 3 ? 3 : 4);
-    return good ? e.n() : 0;
-}
-
-DEVICE void load_table(u32 *table)
-{
-    for (u32 i = threadIdx.x; i < TABLE; i += blockDim.x) table[i] = table_entry(i, i < 256 ? SIGNATURES[i] : 0);
-    __syncthreads();
+    __shared__ u32 table[TABLE];
+    u32 warp = threadIdx.x >> 5, k = blockIdx.x * LIST_OPS_WARPS + warp;
+    load_table(table);
+    if (k >= a.tasks) return false;
+    WarpSpace *s = (WarpSpace *)(shared + warp * (sizeof(WarpSpace) - 16 + a.pool));
+    *t = {a.task[k], s, {&s->bunches, s->work, a.image, table}, 0};
+    t->n = decode_block<true>(a.docs, load_entry(a.docs, t->task.block), t->task.block, t->place, s->values);
+    return true;
 }
 
 DEVICE u32 base_of(const ListArgs &a, u32 block)
@@ -89,8 +57,9 @@ DEVICE u32 find_block(const ListArgs &a, u32 from, u32 to, u32 x)
 }
 
 /* Keeps the n candidates that the list has (or has not); returns how many. */
-DEVICE u32 filter(const ListOpsArgs &a, u32 list, u32 n, WarpSpace &s, const u32 *table)
+DEVICE u32 filter(const ListOpsArgs &a, u32 list, const Turn &t, u32 n)
 {
+    WarpSpace &s = *t.space;
     u32 lane = threadIdx.x & 31, begin = __ldg(a.first + (list & ~LIST_WITHOUT)), end = __ldg(a.first + (list & ~LIST_WITHOUT) + 1);
     bool without = list & LIST_WITHOUT;
     u32 block = begin, kept = 0;
@@ -108,7 +77,7 @@ DEVICE u32 filter(const ListOpsArgs &a, u32 list, u32 n, WarpSpace &s, const u32
                     }
                 }
             }
-            m = decode_here<true>(a.docs, a.image, block, s, table, s.others);
+            m = decode_block<true>(a.docs, load_entry(a.docs, block), block, t.place, s.others);
             if (stop == i) stop = i + 1; /* a damaged directory only */
         }
         for (u32 c = i + lane; c < stop; c += 32) {
@@ -132,63 +101,53 @@ DEVICE u32 filter(const ListOpsArgs &a, u32 list, u32 n, WarpSpace &s, const u32
     return kept;
 }
 
-extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_and(const ListOpsArgs a)
+/* Sets, or for tasks of LIST_WITHOUT clears, the bits of the first n values. */
+DEVICE void mark_bits(const ListOpsArgs &a, const Turn &t, u32 n)
 {
-    extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[TABLE];
-    u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
-    load_table(table);
-    if (k >= a.tasks) return;
-    WarpSpace &s = my_space(shared, a.pool);
-    ListTask task = a.task[k];
-    u32 n = decode_here<true>(a.docs, a.image, task.block, s, table, s.values);
-    for (u32 i = __ldg(a.begin + task.query); n > 0 && i < __ldg(a.begin + task.query + 1); i++) {
-        u32 list = __ldg(a.lists + i);
-        if (list != task.list) n = filter(a, list, n, s, table);
-    }
-    u32 *bits = a.bits + (size_t)task.query * a.words;
-    for (u32 i = lane; i < n; i += 32) {
-        u32 x = s.values[i];
-        if (x < a.documents) atomicOr(bits + (x >> 5), 1u << (x & 31));
+    u32 *bits = a.bits + (size_t)t.task.query * a.words;
+    for (u32 i = threadIdx.x & 31; i < n; i += 32) {
+        u32 x = t.space->values[i], bit = 1u << (x & 31);
+        if (x >= a.documents) continue;
+        if (t.task.list & LIST_WITHOUT)
+            atomicAnd(bits + (x >> 5), ~bit);
+        else
+            atomicOr(bits + (x >> 5), bit);
     }
 }
 
-/* Sets or (tasks of LIST_WITHOUT) clears the bits of one block's values. */
+extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_and(const ListOpsArgs a)
+{
+    extern __shared__ __align__(128) u8 shared[];
+    Turn t;
+    if (!begin_task(a, shared, &t)) return;
+    u32 n = t.n;
+    for (u32 i = __ldg(a.begin + t.task.query); n > 0 && i < __ldg(a.begin + t.task.query + 1); i++) {
+        u32 list = __ldg(a.lists + i);
+        if (list != t.task.list) n = filter(a, list, t, n);
+    }
+    mark_bits(a, t, n);
+}
+
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_mark(const ListOpsArgs a)
 {
-    extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[TABLE];
-    u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
-    load_table(table);
-    if (k >= a.tasks) return;
-    WarpSpace &s = my_space(shared, a.pool);
-    ListTask task = a.task[k];
-    u32 n = decode_here<true>(a.docs, a.image, task.block, s, table, s.values), *bits = a.bits + (size_t)task.query * a.words;
-    for (u32 i = lane; i < n; i += 32) {
-        u32 x = s.values[i];
-        if (x >= a.documents) continue;
-        if (task.list & LIST_WITHOUT)
-            atomicAnd(bits + (x >> 5), ~(1u << (x & 31)));
-        else
-            atomicOr(bits + (x >> 5), 1u << (x & 31));
-    }
+    extern __shared__ __align__(128) u8 shared[];
+    Turn t;
+    if (begin_task(a, shared, &t)) mark_bits(a, t, t.n);
 }
 
 /* Adds one block's frequencies to its documents' scores; excludes them for tasks of LIST_WITHOUT. */
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_score(const ListOpsArgs a)
 {
-    extern __shared__ __align__(16) u8 shared[];
-    __shared__ u32 table[TABLE];
-    u32 k = blockIdx.x * LIST_OPS_WARPS + (threadIdx.x >> 5), lane = threadIdx.x & 31;
-    load_table(table);
-    if (k >= a.tasks) return;
-    WarpSpace &s = my_space(shared, a.pool);
-    ListTask task = a.task[k];
-    bool without = task.list & LIST_WITHOUT;
-    u32 n = decode_here<true>(a.docs, a.image, task.block, s, table, s.values);
-    if (!without) n = min(n, decode_here<false>(a.freqs, a.image, task.block, s, table, s.others));
-    u64 *score = a.score + (size_t)task.query * a.documents;
-    for (u32 i = lane; i < n; i += 32) {
+    extern __shared__ __align__(128) u8 shared[];
+    Turn t;
+    if (!begin_task(a, shared, &t)) return;
+    WarpSpace &s = *t.space;
+    bool without = t.task.list & LIST_WITHOUT;
+    u32 n = t.n;
+    if (!without)
+        n = min(n, decode_block<false>(a.freqs, load_entry(a.freqs, t.task.block), t.task.block, t.place, s.others));
+    u64 *score = a.score + (size_t)t.task.query * a.documents;
+    for (u32 i = threadIdx.x & 31; i < n; i += 32) {
         u32 x = s.values[i];
         if (x >= a.documents) continue;
         if (without)
@@ -198,41 +157,52 @@ extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_score(cons
     }
 }
 
-/* Bits in each chunk of each bitmap: a CTA of 256 a chunk. */
-extern "C" __global__ void __launch_bounds__(256) ops_count(const ListOpsArgs a)
+/* The sum of n over the threads of a CTA of 256 before this one; *all: over all. */
+DEVICE u32 sum_before(u32 n, u32 *all)
 {
     __shared__ u32 sums[8];
-    u32 query = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks, n = 0;
-    const u32 *bits = a.bits + (size_t)query * a.words;
-    for (u32 i = threadIdx.x; i < LIST_OPS_CHUNK; i += 256) {
-        u32 w = chunk * LIST_OPS_CHUNK + i;
-        n += w < a.words ? __popc(bits[w]) : 0;
-    }
-    n = __reduce_add_sync(ALL, n);
-    if ((threadIdx.x & 31) == 0) sums[threadIdx.x >> 5] = n;
-    __syncthreads();
-    if (threadIdx.x == 0) a.counts[blockIdx.x] = sums[0] + sums[1] + sums[2] + sums[3] + sums[4] + sums[5] + sums[6] + sums[7];
-}
-
-/* Writes each chunk's numbers, ascending: a thread owns four consecutive words. */
-extern "C" __global__ void __launch_bounds__(256) ops_extract(const ListOpsArgs a)
-{
-    __shared__ u32 sums[8];
-    u32 query = blockIdx.x / a.chunks, chunk = blockIdx.x % a.chunks, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, n = 0, w[4];
-    const u32 *bits = a.bits + (size_t)query * a.words;
-    u32 first = chunk * LIST_OPS_CHUNK + threadIdx.x * 4;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        w[i] = first + i < a.words ? bits[first + i] : 0;
-        n += __popc(w[i]);
-    }
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     Scan scan;
     scan.init(lane);
     u32 before = scan.sum(n) - n;
+    __syncthreads(); /* the sums of the call before are read */
     if (lane == 31) sums[warp] = before + n;
     __syncthreads();
-    for (u32 i = 0; i < warp; i++) before += sums[i];
-    u32 *out = a.docs.out + a.at[blockIdx.x] + before;
+    *all = 0;
+    for (u32 i = 0; i < 8; i++) {
+        before += i < warp ? sums[i] : 0;
+        *all += sums[i];
+    }
+    return before;
+}
+
+/* Four consecutive words of the CTA's chunk of its bitmap; returns the bits in them. */
+DEVICE u32 chunk_words(const ListOpsArgs &a, u32 *first, u32 *w)
+{
+    const u32 *bits = a.bits + (size_t)(blockIdx.x / a.chunks) * a.words;
+    u32 n = 0;
+    *first = blockIdx.x % a.chunks * LIST_OPS_CHUNK + threadIdx.x * 4;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        w[i] = *first + i < a.words ? bits[*first + i] : 0;
+        n += __popc(w[i]);
+    }
+    return n;
+}
+
+/* Bits in each chunk of each bitmap: a CTA of 256 a chunk. */
+extern "C" __global__ void __launch_bounds__(256) ops_count(const ListOpsArgs a)
+{
+    u32 first, w[4], all;
+    sum_before(chunk_words(a, &first, w), &all);
+    if (threadIdx.x == 0) a.counts[blockIdx.x] = all;
+}
+
+/* Writes each chunk's numbers, ascending. */
+extern "C" __global__ void __launch_bounds__(256) ops_extract(const ListOpsArgs a)
+{
+    u32 first, w[4], all, n = chunk_words(a, &first, w);
+    u32 *out = a.docs.out + a.at[blockIdx.x] + sum_before(n, &all);
 #pragma unroll
     for (int i = 0; i < 4; i++)
         for (u32 b = w[i]; b; b &= b - 1) *out++ = (first + i) * 32 + __ffs(b) - 1;
@@ -249,8 +219,8 @@ DEVICE u32 score_of(u64 x, u32 least) /* 0: not a hit; else the score + 1 */
  * all above it, and as many as are missing at it in order of number. Unsorted. */
 extern "C" __global__ void __launch_bounds__(256) ops_select(const ListOpsArgs a)
 {
-    __shared__ u32 histogram[256], sums[8], bound, missing, taken;
-    u32 query = blockIdx.x, least = a.least[query], lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    __shared__ u32 histogram[256], bound, missing, taken;
+    u32 query = blockIdx.x, least = a.least[query];
     const u64 *score = a.score + (size_t)query * a.documents;
     uint2 *hits = (uint2 *)a.hits + (size_t)query * a.top;
     if (threadIdx.x == 0) bound = 0, missing = a.top, taken = 0;
@@ -274,20 +244,13 @@ extern "C" __global__ void __launch_bounds__(256) ops_select(const ListOpsArgs a
     for (u32 from = 0; from < a.documents; from += 256) {
         u32 d = from + threadIdx.x, s = d < a.documents ? score_of(score[d], least) : 0;
         bool equal = s && s == lowest, above = s > lowest;
-        u32 mask = __ballot_sync(ALL, equal);
-        if (lane == 0) sums[warp] = __popc(mask);
-        __syncthreads();
-        u32 rank = __popc(mask & (1u << lane) - 1), all = 0;
-        for (u32 i = 0; i < 8; i++) {
-            rank += i < warp ? sums[i] : 0;
-            all += sums[i];
-        }
+        u32 all, rank = sum_before(equal, &all);
         if (above || (equal && rank < wanted)) {
             u32 place = atomicAdd(&taken, 1u);
             if (place < a.top) hits[place] = make_uint2(d, s - 1);
         }
         wanted -= min(wanted, all);
-        __syncthreads();
     }
+    __syncthreads();
     if (threadIdx.x == 0) a.found[query] = min(taken, a.top);
 }

@@ -18,6 +18,46 @@ PFOR_KERNEL(list_pfor_ascend, true, Store, 4)
 PFOR_KERNEL(list_pfor_sum_v1, false, Fold<OpSum>, 4)
 PFOR_KERNEL(list_pfor_count_v1, true, Fold<OpAtMost>, 4)
 
+/* Full blocks of up to 16 bits and high parts of up to 16 bits, staged in shared memory: payload buffers (walk_blocks), then
+ * a.pool bytes a warp for exceptions (2 KB) or the sums of Ascending (1 KB). */
+template <bool GAPS, class SINK> DEVICE void pfor_staged(const ListArgs &a, u8 *shared)
+{
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u16 *high = (u16 *)(shared + LIST_WARPS * image_count(a) * a.image + warp * a.pool);
+    walk_blocks(a, shared + warp * image_count(a) * a.image, [] {}, [&](const Entry &e, u32 block, const u32 *slots) {
+        typename SINK::template type<true> sink;
+        sink.init(a, block, lane, e);
+        typename Choose<GAPS, Ascending<typename SINK::template type<true>>, Plain<typename SINK::template type<true>>>::type out(
+            sink, lane, e, a.step, (u32 *)high);
+        u32 b = e.width();
+        if (e.count()) {
+            Exceptions x;
+            x.init((u32 *)high, slots, e, lane);
+            if (x.scatter16(high)) return report(a, block, lane, 4);
+            if (b <= 8)
+                staged_groups<2, true>(out, slots, b, 0, high, lane);
+            else
+                staged_groups<3, true>(out, slots, b, 0, high, lane);
+        } else if (b <= 8) {
+            staged_groups<2, false>(out, slots, b, e.scheme() == 1 ? slots[0] : 0, high, lane);
+        } else {
+            staged_groups<3, false>(out, slots, b, 0, high, lane);
+        }
+        out.finish();
+        sink.finish(a, block);
+    });
+}
+
+#define PFOR_STAGED(name, GAPS, SINK, CTAS)                                                                            \
+    extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, CTAS) name(const ListArgs a)                         \
+    {                                                                                                                  \
+        extern __shared__ __align__(16) u8 shared_bytes[];                                                             \
+        prefetch_segment(a);                                                                                           \
+        pfor_staged<GAPS, SINK>(a, shared_bytes);                                                                      \
+    }
+PFOR_STAGED(list_pfor_store_staged, false, Store, 4)
+PFOR_STAGED(list_pfor_ascend_staged, true, Store, 4)
+
 /* ---- fused: a lane owns a bunch ---- */
 
 /* Without output nothing needs coalescing, and a lane can own bunch number `lane`: 32 consecutive values, which are
@@ -57,7 +97,7 @@ template <int B> DEVICE u32 slot_of(const u32 *w, int j)
     return s + B == 32 ? x : x & (u32)((1ull << B) - 1);
 }
 
-/* FOLD::of(v, limit) summed over the lane's values, or gaps. */
+/* FOLD::add over the lane's values, or gaps. */
 template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u32 *slots, const u32 *high, u32 lane, u32 plus,
                                                                         u32 base, u32 step, u32 limit, const Scan &scan)
 {
@@ -74,13 +114,13 @@ template <int B, bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_bunch(const u3
             if (GAPS)
                 s[4 * q + t] = at += v + step;
             else
-                acc += FOLD::of(v, limit);
+                FOLD::add(acc, v, limit);
         }
     }
     if (!GAPS) return acc;
     u32 before = base + scan.sum(at) - at;
 #pragma unroll
-    for (int j = 0; j < 32; j++) acc += FOLD::of(s[j] + before, limit);
+    for (int j = 0; j < 32; j++) FOLD::add(acc, s[j] + before, limit);
     return acc;
 }
 
@@ -113,38 +153,20 @@ template <bool EXC, bool GAPS, class FOLD> DEVICE u32 fold_block(const Entry &e,
     return 0;
 }
 
-/* Persistent: a warp walks over blocks and has the next payload copied while it works on this one. a.image: bytes of
- * a payload buffer, two a warp; then the exceptions' arrays, a.pool bytes a warp (0: no block has exceptions), which
- * are cleared entry by entry. Only full blocks of up to 16 bits: others are of another class (list_gpu.c). */
+/* Shared memory: payload buffers (walk_blocks), then the exceptions' arrays, a.pool bytes a warp (0: no block
+ * has exceptions), which are cleared entry by entry. Only full blocks of up to 16 bits: others are of another class
+ * (list_gpu.c). */
 template <bool GAPS, class OP> DEVICE void pfor_fold(const ListArgs &a, u8 *shared)
 {
-    __shared__ __align__(8) u64 barriers[LIST_WARPS][2];
-    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, k = blockIdx.x * LIST_WARPS + warp, stride = gridDim.x * LIST_WARPS;
-    u8 *buffer = shared + warp * 2 * a.image;
-    u32 *high = (u32 *)(shared + LIST_WARPS * 2 * a.image + warp * a.pool), barrier = shared_address(barriers[warp]);
-    if (k >= a.count) return;
-    auto number = [&](u32 j) { return a.index ? __ldg(a.index + j) : a.first + j; };
-    auto fetch = [&](const Entry &e, u32 slot) {
-        u32 bytes = e.words() * 4 + 15 & ~15u;
-        if (lane == 0) bulk_copy(shared_address(buffer + slot * a.image), (const u8 *)a.area + (size_t)e.place * 16, bytes ? bytes : 16, barrier + 8 * slot);
-    };
-    if (lane < 2) barrier_init(barrier + 8 * lane);
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u32 *high = (u32 *)(shared + LIST_WARPS * image_count(a) * a.image + warp * a.pool);
     if (a.pool)
 #pragma unroll
         for (int g = 0; g < 8; g++) *(uint4 *)(high + g * 128 + lane * 4) = make_uint4(0, 0, 0, 0);
     Scan scan;
     if (GAPS) scan.init(lane);
-    __syncwarp();
-    u32 block = number(k), next = k + stride < a.count ? number(k + stride) : block;
-    Entry e = load_entry(a, block), e1 = load_entry(a, next);
-    fetch(e, 0);
-    for (u32 round = 0;; round++) {
-        u32 slot = round & 1, k2 = k + 2 * stride, after = k2 < a.count ? number(k2) : block, acc;
-        if (k + stride < a.count) fetch(e1, slot ^ 1);
-        Entry e2 = load_entry(a, after);
-        barrier_wait(barrier + 8 * slot, round >> 1 & 1);
-        const u32 *slots = (const u32 *)(buffer + slot * a.image);
-        u32 plus = e.scheme() == 1 ? slots[0] : 0;
+    walk_blocks(a, shared + warp * image_count(a) * a.image, [] {}, [&](const Entry &e, u32 block, const u32 *slots) {
+        u32 plus = e.scheme() == 1 ? slots[0] : 0, acc;
         bool bad = false;
         if (e.count()) {
             Exceptions x;
@@ -161,19 +183,15 @@ template <bool GAPS, class OP> DEVICE void pfor_fold(const ListArgs &a, u8 *shar
             report(a, block, lane, 4);
         else if (lane == 0)
             a.result[block] = acc;
-        k += stride;
-        if (k >= a.count) return;
-        block = next, next = after, e = e1, e1 = e2;
-        __syncwarp();
-    }
+    });
 }
 
-extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, LIST_FUSED_SUM) list_pfor_sum(const ListArgs a)
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_pfor_sum(const ListArgs a)
 {
     extern __shared__ __align__(16) u8 shared_bytes[];
     pfor_fold<false, OpSum>(a, shared_bytes);
 }
-extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, LIST_FUSED_COUNT) list_pfor_count(const ListArgs a)
+extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 3) list_pfor_count(const ListArgs a)
 {
     extern __shared__ __align__(16) u8 shared_bytes[];
     pfor_fold<true, OpAtMost>(a, shared_bytes);

@@ -3,57 +3,57 @@
  */
 #include "kernel/vse_block.cuh"
 
-/* Fused, with d-gaps, a lane owns values 32 lane .. + 31: its bunch starts are one word, and one warp scan a block does.
- * (Sums without gaps are faster the other way: here lanes' slots lie a multiple of 4 bytes apart, and meet in banks.) */
-template <class OP> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s, const u32 *table, const uint2 *record, const Entry &e,
-                                            const Scan &scan, u32 lane)
+/* Fused, with d-gaps, a lane owns eight consecutive values of 256: half the scans of four, and slots of 8 bits still lie
+ * only two words apart. FULL: all 1024 exist. */
+template <class OP, bool FULL> DEVICE u32 fold_bunches(const ListArgs &a, const Bunches &s, const u32 *table, const Entry &e,
+                                                       const Scan &scan, u32 lane)
 {
-    u32 starts = s.starts[lane], n = __popc(starts), eight = 8, acc = 0, at = 0, v[32];
-    u32 rank = shared_address(record) + (scan.sum(n) - n) * 8 - 8, first = lane * 32 - 2047;
+    u32 shift = (lane & 3) * 8, until = 2u * (1u << shift) - 1, until4 = until << 4 | 15, eight = 8, acc = 0, carry = e.base;
     asm volatile("" : "+r"(eight));
 #pragma unroll
-    for (int q = 0; q < 8; q++) {
-        uint2 r = shared_pair(mad(__popc(starts & (2u << 4 * q) - 1), eight, rank));
-        u32 w0 = r.y & 0xff, u[4];
-        cut_window(widths_of(r.y, table, q ? starts >> (4 * q - 1) : starts << 1), w0, mad(w0, first + 4 * q, r.x), u);
+    for (int g = 0; g < 4; g++) {
+        uint2 q = s.rank[8 * g + (lane >> 2)];
+        uint2 r = shared_pair(mad(__popc(q.x & until), eight, q.y)), r4 = shared_pair(mad(__popc(q.x & until4), eight, q.y));
+        u32 turned = shift_right(q.x, q.x, shift - 1), v[8];
+        cut_window(widths_of(r.y, table, turned), bit_of(r, g * 256 + lane * 8), v);
+        cut_window(widths_of(r4.y, table, turned >> 4), bit_of(r4, g * 256 + lane * 8 + 4), v + 4);
 #pragma unroll
-        for (int t = 0; t < 4; t++) v[4 * q + t] = at += u[t] + a.step;
-    }
-    u32 before = e.base + scan.sum(at) - at;
-    if (e.n() == 1024) {
+        for (int t = 0; t < 8; t++) v[t] = (t ? v[t - 1] : 0) + v[t] + a.step;
+        u32 sum = scan.sum(v[7]), before = carry + sum - v[7];
+        carry += __shfl_sync(ALL, sum, 31);
 #pragma unroll
-        for (int j = 0; j < 32; j++) acc += OP::of(v[j] + before, a.limit);
-    } else {
-#pragma unroll
-        for (int j = 0; j < 32; j++)
-            if (lane * 32 + j < e.n()) acc += OP::of(v[j] + before, a.limit);
+        for (int t = 0; t < 8; t++)
+            if (FULL || g * 256 + lane * 8 + t < e.n()) OP::add(acc, v[t] + before, a.limit);
     }
     return acc;
 }
 
 extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_vse_count(const ListArgs a)
 {
-    extern __shared__ __align__(16) u8 shared[];
-    VseBlock b = {};
-    if (!b.begin<false>(a, shared)) return;
-    u32 acc = __reduce_add_sync(ALL, fold_bunches<OpAtMost>(a, *b.bunches, b.table, b.record, b.e, b.scan, b.lane));
-    if (b.lane == 0) a.result[b.block] = acc;
+    extern __shared__ __align__(128) u8 shared[];
+    vse_walk<false>(a, shared, [&](const VseWarp &w, const Entry &e, u32 block) {
+        rank_starts(*w.bunches, w.record, w.scan, w.lane);
+        u32 acc = e.n() == 1024 ? fold_bunches<OpAtMost, true>(a, *w.bunches, w.table, e, w.scan, w.lane)
+                                : fold_bunches<OpAtMost, false>(a, *w.bunches, w.table, e, w.scan, w.lane);
+        acc = __reduce_add_sync(ALL, acc);
+        if (w.lane == 0) a.result[block] = acc;
+    });
 }
 
 #define VSE_KERNEL(name, WIDE, GAPS, SINK, CTAS)                                                                       \
     extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, CTAS) name(const ListArgs a)                         \
     {                                                                                                                  \
-        extern __shared__ __align__(16) u8 shared[];                                                                   \
+        extern __shared__ __align__(128) u8 shared[];                                                                  \
         prefetch_segment(a);                                                                                           \
-        vse_decode<WIDE, GAPS, SINK>(a, shared);                                                                            \
+        vse_decode<WIDE, GAPS, SINK>(a, shared);                                                                       \
     }
 
 VSE_KERNEL(list_vse_store, false, false, Store, 5)
 VSE_KERNEL(list_vse_ascend, false, true, Store, 5)
-VSE_KERNEL(list_vse_sum, false, false, Fold<OpSum>, 5)
-VSE_KERNEL(list_vse_wide_store, true, false, Store, 5)
+VSE_KERNEL(list_vse_sum, false, false, Fold<OpSum>, 4)
+VSE_KERNEL(list_vse_wide_store, true, false, Store, 4)
 VSE_KERNEL(list_vse_wide_ascend, true, true, Store, 4)
-VSE_KERNEL(list_vse_wide_sum, true, false, Fold<OpSum>, 5)
+VSE_KERNEL(list_vse_wide_sum, true, false, Fold<OpSum>, 4)
 VSE_KERNEL(list_vse_wide_count, true, true, Fold<OpAtMost>, 4)
 
 /* The seed's VS: Algorithm 8 (PPSum) over n_i and n_i * s_i, then Algorithm 9 (ExtractBunch) for one bunch after the

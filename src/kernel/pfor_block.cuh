@@ -97,6 +97,26 @@ struct Exceptions {
         __syncwarp();
         return bad;
     }
+    /* High parts as they are, 16 bits each, zeroed before. */
+    DEVICE bool scatter16(u16 *high16)
+    {
+        u32 before = ALL;
+        bool bad = false;
+#pragma unroll
+        for (int g = 0; g < 4; g++) *(uint4 *)(high16 + g * 256 + lane * 8) = make_uint4(0, 0, 0, 0);
+        __syncwarp();
+        for (u32 r = 0; r < count; r += 32) {
+            u32 i = r + lane, bit = i * entry;
+            const u32 *p = stream + (bit >> 5);
+            u32 x = i < count ? shift_right(p[0], p[1], bit) : 0, position = x & 1023, left = __shfl_up_sync(ALL, position, 1);
+            bad |= i < count && (int)position <= (int)(lane ? left : before);
+            if (i < count) high16[position] = x >> 10 & mask;
+            before = __shfl_sync(ALL, position, 31);
+        }
+        bad = __any_sync(ALL, bad);
+        __syncwarp();
+        return bad;
+    }
     DEVICE void clear()
     {
         if (count <= 32) {
@@ -169,6 +189,34 @@ template <int WORDS, bool EXC, class OUT> DEVICE bool pfor_groups(OUT &out, cons
         }
     }
     return true;
+}
+
+/* The same for a full block in shared memory, with high parts of up to 16 bits. */
+template <int WORDS, bool EXC, class OUT> DEVICE void staged_groups(OUT &out, const u32 *slots, u32 b, u32 plus, const u16 *high, u32 lane)
+{
+    const u32 bit = 4 * lane * b, mask = ones(b), power = 1u << b, *p = slots + (bit >> 5);
+#pragma unroll
+    for (int g = 0; g < 8; g += 2) {
+        u32 v[8];
+#pragma unroll
+        for (int j = 0; j < 2; j++) {
+            u32 w[WORDS];
+#pragma unroll
+            for (int i = 0; i < WORDS; i++) w[i] = p[(g + j) * 4 * b + i];
+            cut4<WORDS>(w, bit, b, mask, v + 4 * j);
+            if (EXC) {
+                uint2 h = *(const uint2 *)(high + (g + j) * 128 + lane * 4);
+                v[4 * j] = mad(h.x & 0xffff, power, v[4 * j]);
+                v[4 * j + 1] = mad(h.x >> 16, power, v[4 * j + 1]);
+                v[4 * j + 2] = mad(h.y & 0xffff, power, v[4 * j + 2]);
+                v[4 * j + 3] = mad(h.y >> 16, power, v[4 * j + 3]);
+            }
+            if (WORDS == 2 && !EXC)
+#pragma unroll
+                for (int t = 0; t < 4; t++) v[4 * j + t] |= plus;
+        }
+        out.pair(g, v);
+    }
 }
 
 /* Raw blocks are slots of 32 bits; constant ones slots of 0 bits with `plus` OR-ed in. */

@@ -22,9 +22,9 @@
 
 #define BIAS 32768u
 
-struct Bunches {
-    uint2 rank[32]; /* per 32 values: bits where bunches begin, address of the last record before */
+struct Bunches { /* at a multiple of 128 bytes */
     u32 starts[32];
+    uint2 rank[32]; /* per 32 values: bits where bunches begin, address of the last record before */
 };
 
 /* By signature: width << 26 | length * width << 11 | length. */
@@ -46,14 +46,14 @@ template <bool WIDE> DEVICE u32 widths4(u32 signatures)
 }
 
 /* Marks a bunch's start and returns its record's address word. x: bits before it << 11 | values before it. */
-DEVICE u32 start_bunch(u8 *starts, u32 x, u32 width)
+DEVICE u32 start_bunch(u32 starts, u32 x, u32 width)
 {
-    atomicOr((u32 *)(starts + (x >> 3 & 0x7c)), __funnelshift_l(0u, 1u, x));
+    asm volatile("red.shared.or.b32 [%0],%1;" ::"r"(x >> 3 & 0x7c | starts), "r"(__funnelshift_l(0u, 1u, x)) : "memory");
     return mad(width, ~x & 0x7ff, x >> 11);
 }
 
 /* 128 signatures, four a lane; FULL: all of them exist. */
-template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
+template <bool WIDE, bool FULL> DEVICE void scan_round(u32 starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
                                                        const Scan &scan, u32 lane, u32 *carry, u32 *late)
 {
     u32 i = r + lane * 4, q = 0, next = 0, t4[4], y[4];
@@ -76,7 +76,7 @@ template <bool WIDE, bool FULL> DEVICE void scan_round(u8 *starts, uint2 *record
 }
 
 /* The last signatures, K a lane: r..m-1, at most 32 K. Cheaper than a round of 128 for fewer. */
-template <bool WIDE, int K> DEVICE void scan_rest(u8 *starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
+template <bool WIDE, int K> DEVICE void scan_rest(u32 starts, uint2 *record, const u32 *table, const u32 *image, u32 r, u32 m,
                                                   const Scan &scan, u32 lane, u32 *carry, u32 *late)
 {
     u32 i = r + lane * K, s = (i & 3) * 8, q = 0, next = 0, t4[K], total = 0;
@@ -104,8 +104,7 @@ template <bool WIDE, int K> DEVICE void scan_rest(u8 *starts, uint2 *record, con
 template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, const u32 *table, const u32 *image, const Entry &e,
                                                  const Scan &scan, u32 lane)
 {
-    u8 *starts = (u8 *)s.starts;
-    u32 m = e.count(), begin = shared_address(image) * 8 + 8 * m + BIAS << 11, carry = begin, late = 0, r = 0;
+    u32 starts = shared_address(s.starts), m = e.count(), begin = shared_address(image) * 8 + 8 * m + BIAS << 11, carry = begin, late = 0, r = 0;
     for (; m - r >= 128; r += 128) scan_round<WIDE, true>(starts, record, table, image, r, m, scan, lane, &carry, &late);
     if (m - r > 96)
         scan_round<WIDE, false>(starts, record, table, image, r, m, scan, lane, &carry, &late);
@@ -116,7 +115,8 @@ template <bool WIDE> DEVICE bool scan_signatures(Bunches &s, uint2 *record, cons
     else if (m > r)
         scan_rest<WIDE, 1>(starts, record, table, image, r, m, scan, lane, &carry, &late);
     carry -= begin;
-    return !__any_sync(ALL, late & 1024) && (carry & 0x7ff) == e.n() && (carry >> 11) + 8 * m <= 32 * e.words();
+    bool bad = (late & 1024) != 0 | (carry & 0x7ff) != e.n() | (carry >> 11) + 8 * m > 32 * e.words();
+    return !__any_sync(ALL, bad);
 }
 
 /* rank[i]: the record of value v of the 32 is rank.y + 8 * (bunches beginning at or before v). */
@@ -128,22 +128,19 @@ DEVICE void rank_starts(Bunches &s, const uint2 *record, const Scan &scan, u32 l
     __syncwarp();
 }
 
-DEVICE u32 shift_left_high(u32 low, u32 high, u32 s) /* upper word of high:low << s; 0 from 64 on */
-{
-    u32 r;
-    asm("{.reg .b64 x; .reg .b32 d; mov.b64 x,{%1,%2}; shl.b64 x,x,%3; mov.b64 {d,%0},x;}" : "=r"(r) : "r"(low), "r"(high), "r"(s));
-    return r;
-}
-
-/* Four slots of up to 16 bits, whose widths are the bytes of w (w0: the lowest), from a biased bit address on. */
-DEVICE void cut_window(u32 w, u32 w0, u32 bit, u32 *v)
+/* Four slots of up to 16 bits, whose widths are the bytes of w, from a biased bit address on. Shifts and extensions take
+ * their counts modulo 32, so that a width needs not be cut out of its byte. */
+DEVICE void cut_window(u32 w, u32 bit, u32 *v)
 {
     u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
-    u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit), left = mad(w, 0xfefefeffu, 0x40404040u);
-    v[0] = low & ones(w0);
-#pragma unroll
-    for (int t = 1; t < 4; t++) /* the slot's end to the top of 64 bits, then its width down */
-        v[t] = __funnelshift_lc(shift_left_high(low, high, __byte_perm(left, 0, 0x4440 + t)), 0u, __byte_perm(w, 0, 0x4440 + t));
+    u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit);
+    u32 w1 = w >> 8, w2 = w >> 16, w3 = w >> 24;
+    v[0] = low_bits(low, w);
+    low = shift_right(low, high, w), high = shift_right(high, 0, w);
+    v[1] = low_bits(low, w1);
+    low = shift_right(low, high, w1);
+    v[2] = low_bits(low, w2);
+    v[3] = low_bits(shift_right(low, 0, w2), w3);
 }
 
 /* Four wider slots: two to a 64-bit window. */
@@ -153,10 +150,10 @@ DEVICE void cut_windows(u32 w, u32 bit, u32 *v)
     for (int t = 0; t < 4; t += 2) {
         u32 at = bit >> 3 & 0x7ffffc, a = shared_word<-4096>(at), b = shared_word<-4092>(at), c = shared_word<-4088>(at);
         u32 low = shift_right(a, b, bit), high = shift_right(b, c, bit);
-        u32 first = __byte_perm(w, 0, 0x4440 + t), second = __byte_perm(w, 0, 0x4441 + t), both = first + second;
-        v[t] = low & ones(first);
-        v[t + 1] = __funnelshift_lc(shift_left_high(low, high, 64 - both), 0u, second);
-        bit += both;
+        u32 first = __byte_perm(w, 0, 0x4440 + t), second = __byte_perm(w, 0, 0x4441 + t);
+        v[t] = lowest_bits(low, first);
+        v[t + 1] = lowest_bits(__funnelshift_rc(low, high, first), second);
+        bit += first + second;
     }
 }
 
@@ -173,20 +170,28 @@ DEVICE u32 widths_of(u32 record_widths, const u32 *table, u32 rotated)
     return permute_bytes(record_widths, shared_word<1024>(shared_address(table) + (rotated & 0x1c)));
 }
 
+/* The biased bit address of value `index` of the block, by its bunch's record: x + (index - 2047) * the lowest byte of the
+ * widths, as a product of 16 bits by 8. */
+DEVICE u32 bit_of(uint2 record, u32 index)
+{
+    u32 bit;
+    asm("dp2a.lo.s32.u32 %0,%1,%2,%3;" : "=r"(bit) : "r"(index + (65536 - 2047)), "r"(record.y), "r"(record.x));
+    return bit;
+}
+
 /* The lane's four values of group g. */
 template <bool WIDE, bool LOOKUP> DEVICE void cut_bunches(const Bunches &s, const u32 *table, int g, u32 lane, u32 shift, u32 until, u32 eight, u32 *v)
 {
     uint2 q = s.rank[4 * g + (lane >> 3)], r = shared_pair(mad(__popc(q.x & until), eight, q.y));
-    u32 w0 = r.y & 0xff, w; /* the same by a load or by arithmetic, as the kernel has pipes to spare */
+    u32 w, bit = bit_of(r, g * 128 + lane * 4); /* w: the same by a load or by arithmetic, as the kernel has pipes to spare */
     if (LOOKUP)
         w = widths_of(r.y, table, shift_right(q.x, q.x, shift - 1));
     else
         w = permute_bytes(r.y, ((q.x >> shift & 0xe) * 0x248 & 0x1110) * 0x111);
-    u32 bit = mad(w0, lane * 4 - 2047, mad(w0, g * 128, r.x));
     if (WIDE)
         cut_windows(w, bit, v);
     else
-        cut_window(w, w0, bit, v);
+        cut_window(w, bit, v);
 }
 
 template <bool WIDE, bool LOOKUP, class OUT> DEVICE void vse_groups(OUT &out, const Bunches &s, const u32 *table, u32 lane)
@@ -202,79 +207,69 @@ template <bool WIDE, bool LOOKUP, class OUT> DEVICE void vse_groups(OUT &out, co
     }
 }
 
-/* What every VSEncoding kernel begins with: the payload's image in shared memory, signatures scanned. Shared memory:
- * a.pool bytes a warp: Bunches, the image (a.image), the records. */
-struct VseBlock {
-    u32 block, lane;
-    Entry e;
+/* What a warp works with. Shared memory, a.pool bytes a warp: Bunches, images of payloads (walk_blocks), the records. */
+struct VseWarp {
+    u32 lane;
     Scan scan;
-    u8 *image;
     Bunches *bunches;
     uint2 *record;
     const u32 *table;
-
-    /* Every warp of the CTA calls it. False: no block for this warp, or a damaged one, which was reported. */
-    template <bool WIDE> DEVICE bool begin(const ListArgs &a, u8 *shared)
-    {
-        __shared__ u32 entries[TABLE];
-        __shared__ __align__(8) u64 barriers[LIST_WARPS];
-        u32 warp = threadIdx.x >> 5, barrier = shared_address(barriers + warp);
-        u32 signature = __ldg(SIGNATURES + threadIdx.x); /* 256 threads; before the entry, whose latency hides it */
-        bool live = my_block(a, &block);
-        lane = threadIdx.x & 31;
-        bunches = (Bunches *)(shared + warp * a.pool);
-        image = (u8 *)(bunches + 1);
-        record = (uint2 *)(image + a.image);
-        if (live) e = load_entry(a, block);
-        if (live && lane == 0) {
-            barrier_init(barrier);
-            bulk_copy(shared_address(image), (const u8 *)a.area + (size_t)e.place * 16, (e.words() * 4 + 15 & ~15u) + 16, barrier);
-        }
-        entries[threadIdx.x] = table_entry(threadIdx.x, signature);
-        if (threadIdx.x < 8) entries[256 + threadIdx.x] = table_entry(256 + threadIdx.x, 0);
-        table = entries;
-        bunches->starts[lane] = 0;
-        __syncthreads();
-        if (!live) return false;
-        scan.init(lane);
-        barrier_wait(barrier);
-        bool good = scan_signatures<WIDE>(*bunches, record, table, (const u32 *)image, e, scan, lane);
-        if (!good) report(a, block, lane, 3);
-        __syncwarp();
-        return good;
-    }
 };
 
-/* Cuts a scanned block's slots into the sink. The sums of Ascending take the place of image and records: at least 1 KB
- * (list_gpu.c). */
-template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_sink(const ListArgs &a, const VseBlock &b)
+/* Every warp of the CTA calls it: body(warp, entry, block) for each block whose signatures are sound; others are
+ * reported. */
+template <bool WIDE, class BODY> DEVICE void vse_walk(const ListArgs &a, u8 *shared, BODY body)
 {
-    u32 *sums = (u32 *)b.image, lane = b.lane;
+    __shared__ u32 table[TABLE];
+    u32 lane = threadIdx.x & 31;
+    u8 *mine = shared + (threadIdx.x >> 5) * a.pool;
+    VseWarp w = {lane, {}, (Bunches *)mine, (uint2 *)(mine + sizeof(Bunches) + image_count(a) * a.image), table};
+    u32 signature = __ldg(SIGNATURES + threadIdx.x); /* 256 threads */
+    auto setup = [&] {
+        table[threadIdx.x] = table_entry(threadIdx.x, signature);
+        if (threadIdx.x < TABLE - 256) table[256 + threadIdx.x] = table_entry(256 + threadIdx.x, 0);
+        w.scan.init(lane);
+        __syncthreads();
+    };
+    walk_blocks(a, mine + sizeof(Bunches), setup, [&](const Entry &e, u32 block, const u32 *image) {
+        w.bunches->starts[lane] = 0;
+        __syncwarp();
+        bool good = scan_signatures<WIDE>(*w.bunches, w.record, w.table, image, e, w.scan, lane);
+        __syncwarp();
+        if (good)
+            body(w, e, block);
+        else
+            report(a, block, lane, 3);
+    });
+}
+
+/* Cuts a scanned block's slots into the sink. */
+template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_sink(const ListArgs &a, const VseWarp &w, const Entry &e, u32 block)
+{
     SINK sink;
-    sink.init(a, b.block, lane, b.e);
-    if (!GAPS || WIDE) {
-        typename Choose<GAPS, Ascending<SINK>, Plain<SINK>>::type out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
-        out.finish();
-    } else if (b.e.span16()) {
-        AscendingScan<SINK, true> out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
+    sink.init(a, block, w.lane, e);
+    if (!GAPS) {
+        Plain<SINK> out(sink, w.lane, e, a.step, 0);
+        vse_groups<WIDE, SINK::fused>(out, *w.bunches, w.table, w.lane);
+    } else if (!WIDE && e.span16()) {
+        AscendingScan<SINK, true> out(sink, w.scan, e, a.step);
+        vse_groups<WIDE, SINK::fused>(out, *w.bunches, w.table, w.lane);
     } else {
-        AscendingScan<SINK, false> out(sink, lane, b.e, a.step, sums);
-        vse_groups<WIDE, SINK::fused>(out, *b.bunches, b.table, lane);
+        AscendingScan<SINK, false> out(sink, w.scan, e, a.step);
+        vse_groups<WIDE, SINK::fused>(out, *w.bunches, w.table, w.lane);
     }
-    sink.finish(a, b.block);
+    sink.finish(a, block);
 }
 
 template <bool WIDE, bool GAPS, class SINK> DEVICE void vse_decode(const ListArgs &a, u8 *shared)
 {
-    VseBlock b = {};
-    if (!b.begin<WIDE>(a, shared)) return;
-    rank_starts(*b.bunches, b.record, b.scan, b.lane);
-    if (b.e.n() == 1024)
-        vse_sink<WIDE, GAPS, typename SINK::template type<true>>(a, b);
-    else
-        vse_sink<WIDE, GAPS, typename SINK::template type<false>>(a, b);
+    vse_walk<WIDE>(a, shared, [&](const VseWarp &w, const Entry &e, u32 block) {
+        rank_starts(*w.bunches, w.record, w.scan, w.lane);
+        if (e.n() == 1024)
+            vse_sink<WIDE, GAPS, typename SINK::template type<true>>(a, w, e, block);
+        else
+            vse_sink<WIDE, GAPS, typename SINK::template type<false>>(a, w, e, block);
+    });
 }
 
 #endif

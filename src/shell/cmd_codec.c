@@ -349,8 +349,10 @@ static void bench_gpu(const tcudb_lists *lists, const tcudb_lists_info *info, tc
         if (tcudb_gpu_lists_time(gpu, written, 9, &seconds, &err) != TCUDB_OK)
             printf("      GPU: %s\n", err.message);
         else
-            printf("      GPU, %-8s %8.1f us, %8.2f Gint/s; predicted %8.1f us\n", written ? "written" : "consumed",
-                   seconds * 1e6, (double)info->values / seconds * 1e-9, predicted * 1e6);
+            printf("      GPU, %-8s %8.1f us, %8.2f Gint/s", written ? "written" : "consumed", seconds * 1e6,
+                   (double)info->values / seconds * 1e-9);
+        if (seconds > 0 && !(info->flags & TCUDB_LISTS_WIDE)) printf("; predicted %8.1f us", predicted * 1e6);
+        if (seconds > 0) printf("\n");
     }
     tcudb_gpu_lists_close(gpu);
 }
