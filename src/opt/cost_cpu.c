@@ -17,7 +17,7 @@ static const double NS = 1e-9, LONG_RANGE = 128, DENSE_PER_ROW = 32, DENSE_MIN =
 
 double cost_hash_join(const Rates *r, double left, double right, double out)
 {
-    return NS * (right * rate_at(&r->build, right) + left * rate_at(&r->probe, right) + out * r->out_row);
+    return NS * (right * rate_at(&r->join_build, right) + left * rate_at(&r->join_probe, right) + out * r->out_row);
 }
 
 double cost_nested_join(const Rates *r, double left, double right, double out)
