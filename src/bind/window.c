@@ -5,7 +5,10 @@
  * grouping and HAVING and below the select list's projection. Arguments are computed by a PROJECT below the nodes, so
  * that a node's arguments are columns.
  *
- * Limits: frames in ROWS, and in RANGE without offsets; no GROUPS, no EXCLUDE; aggregates but string_agg.
+ * A RANGE with offsets compares the key of the order with bounds that are computed beside it, for every row: key -
+ * offset and the like, in a type that cannot overflow.
+ *
+ * Limits: no GROUPS, no EXCLUDE; aggregates but string_agg.
  */
 #include "bind/bind_int.h"
 
@@ -156,7 +159,84 @@ static tcudb_status frame_offset(Binder *b, Block *block, const Node *node, cons
     return bind_coerce(b, e, TYPE(TYPE_INT8), CAST_IMPLICIT, e->position, out, err);
 }
 
-static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef *node, WindowCall *call, Error *err)
+/* ---- RANGE with offsets */
+
+static tcudb_status no_range(Type key, Type offset, int position, Error *err)
+{
+    if (offset.id == TYPE_NONE) {
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s",
+                        type_base_name(key));
+    }
+    error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+             "RANGE with offset PRECEDING/FOLLOWING is not supported for column type %s and offset type %s",
+             type_base_name(key), type_base_name(offset));
+    error_hint(err, "Cast the offset value to an appropriate type.");
+    return TCUDB_ERROR;
+}
+
+/* The type in which key and offset are added, and what the offset may be. */
+static tcudb_status range_types(Type key, Type offset, int position, Type *common, Type *step, Error *err)
+{
+    bool whole = offset.id == TYPE_INT2 || offset.id == TYPE_INT4 || offset.id == TYPE_INT8, fits = true;
+    bool unknown = offset.id == TYPE_UNKNOWN;
+    *step = *common = TYPE(TYPE_NUMERIC);
+    switch (key.id) {
+    case TYPE_INT2:
+    case TYPE_INT4:
+    case TYPE_INT8: fits = whole; break;
+    case TYPE_NUMERIC: fits = whole || offset.id == TYPE_NUMERIC; break;
+    case TYPE_FLOAT4:
+    case TYPE_FLOAT8:
+        *step = *common = TYPE(TYPE_FLOAT8);
+        fits = func_can_cast_implicitly(offset, *step);
+        break;
+    case TYPE_DATE:
+    case TYPE_TIMESTAMP:
+        *common = TYPE(TYPE_TIMESTAMP);
+        *step = TYPE(TYPE_INTERVAL);
+        fits = offset.id == TYPE_INTERVAL;
+        break;
+    default: return no_range(key, TYPE(TYPE_NONE), position, err);
+    }
+    return fits || unknown ? TCUDB_OK : no_range(key, offset, position, err);
+}
+
+/* One end: its offset, and the bound: towards smaller keys where the order runs away from it. */
+static tcudb_status range_end(Binder *b, Block *block, const Node *node, const SortKey *key, bool preceding,
+                              Expr **offset, Expr **range_key, Expr **bound, Error *err)
+{
+    if (node == NULL) return TCUDB_OK;
+    Type common, step;
+    int position = bind_node_position(b, node);
+    TRY(bind_expr(b, block, node, offset, err));
+    if (bind_expr_has_col(*offset, 0)) {
+        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, (*offset)->position,
+                        "argument of RANGE must not contain variables");
+    }
+    TRY(range_types(key->expr->type, (*offset)->type, position, &common, &step, err));
+    TRY(bind_coerce(b, *offset, step, CAST_IMPLICIT, position, offset, err));
+    if (*range_key == NULL) TRY(bind_coerce(b, key->expr, common, CAST_IMPLICIT, 0, range_key, err));
+    Expr *args[2] = {*range_key, *offset};
+    return bind_call(b, FUNC_OPERATOR, preceding == key->descending ? "+" : "-", args, 2, position, position, bound,
+                     err);
+}
+
+static tcudb_status range_frame(Binder *b, Block *block, const PgQuery__WindowDef *node, const WindowDef *def,
+                                WindowCall *call, Error *err)
+{
+    if (def->norder != 1) {
+        return error_at(err, SQLSTATE_WINDOWING_ERROR, bind_position(b, node->location),
+                        "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column");
+    }
+    TRY(range_end(b, block, node->start_offset, &def->order[0], call->start == FRAME_PRECEDING, &call->start_offset,
+                  &call->range_key, &call->range_bounds[0], err));
+    return range_end(b, block, node->end_offset, &def->order[0], call->end == FRAME_PRECEDING, &call->end_offset,
+                     &call->range_key, &call->range_bounds[1], err);
+}
+
+static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef *node, const WindowDef *def,
+                               WindowCall *call, Error *err)
 {
     int options = node->frame_options, position = bind_position(b, node->location);
     call->rows = options & OPT_ROWS;
@@ -171,7 +251,7 @@ static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef
                 : options & OPT_END_FOLLOWING ? FRAME_FOLLOWING
                                               : FRAME_CURRENT;
     bool offsets = node->start_offset != NULL || node->end_offset != NULL;
-    if (offsets && !call->rows) return error_unsupported(err, position, "an offset in a RANGE frame");
+    if (offsets && !call->rows) return range_frame(b, block, node, def, call, err);
     if (node->start_offset != NULL) TRY(frame_offset(b, block, node->start_offset, "ROWS", &call->start_offset, err));
     if (node->end_offset != NULL) TRY(frame_offset(b, block, node->end_offset, "ROWS", &call->end_offset, err));
     return TCUDB_OK;
@@ -324,7 +404,7 @@ static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall 
         over = named;
     }
     TRY(fill_window(b, block, over, def, err));
-    return bind_frame(b, block, over, call, err);
+    return bind_frame(b, block, over, def, call, err);
 }
 
 tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node, Expr **out, Error *err)
@@ -370,6 +450,9 @@ static tcudb_status each_slot(WindowDef *defs, SlotFn fn, void *ctx, Error *err)
             for (uint32_t k = 0; k < call->nargs; k++) TRY(fn(ctx, &call->args[k], err));
             for (uint32_t k = 0; k < call->agg.nargs; k++) TRY(fn(ctx, &call->agg.args[k], err));
             if (call->agg.filter != NULL) TRY(fn(ctx, &call->agg.filter, err));
+            if (call->range_key != NULL) TRY(fn(ctx, &call->range_key, err));
+            for (uint32_t k = 0; k < 2; k++)
+                if (call->range_bounds[k] != NULL) TRY(fn(ctx, &call->range_bounds[k], err));
         }
     }
     return TCUDB_OK;

@@ -98,6 +98,8 @@ static tcudb_status each_window(Plan *plan, PlanExprFn fn, void *ctx, Error *err
         TRY(each_slot(call->args, call->nargs, fn, ctx, err));
         TRY(each_slot(&call->start_offset, 1, fn, ctx, err));
         TRY(each_slot(&call->end_offset, 1, fn, ctx, err));
+        TRY(each_slot(&call->range_key, 1, fn, ctx, err));
+        TRY(each_slot(call->range_bounds, 2, fn, ctx, err));
     }
     return TCUDB_OK;
 }

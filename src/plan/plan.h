@@ -79,7 +79,9 @@ typedef struct WindowCall {
     Expr *args[3]; /* of the others: columns of the input */
     bool rows;     /* ROWS: the frame counts rows; else peers belong together (RANGE) */
     FrameBound start, end;
-    Expr *start_offset, *end_offset; /* PRECEDING, FOLLOWING: int8 without columns */
+    Expr *start_offset, *end_offset; /* PRECEDING, FOLLOWING: without columns; of ROWS int8 */
+    Expr *range_key;                 /* RANGE with offsets: columns of the input: the key of the order, */
+    Expr *range_bounds[2];           /* and what it may be at the frame's ends, in the key's type; NULL: no offset */
 } WindowCall;
 
 /* factor x left value x right value; CONTRACT_ONES stands for 1. */

@@ -298,6 +298,13 @@ static tcudb_status check_window_call(Verifier *v, const WindowCall *call, uint3
         TRY(check_expr(v, call->args[k]));
         if (call->args[k]->kind != EXPR_COL) return fault(v, "a window function's argument is no column");
     }
+    const Expr *range[3] = {call->range_key, call->range_bounds[0], call->range_bounds[1]};
+    for (uint32_t k = 0; k < 3; k++) {
+        if (range[k] == NULL) continue;
+        TRY(check_expr(v, range[k]));
+        if (range[k]->kind != EXPR_COL || !type_equal(range[k]->type, range[0]->type))
+            return fault(v, "a frame's bound is no column of its key's type");
+    }
     bool start = call->start == FRAME_PRECEDING || call->start == FRAME_FOLLOWING;
     bool end = call->end == FRAME_PRECEDING || call->end == FRAME_FOLLOWING;
     if (start != (call->start_offset != NULL) || end != (call->end_offset != NULL)) return fault(v, "a frame's offset");

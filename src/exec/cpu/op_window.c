@@ -12,6 +12,7 @@
 #include "exec/agg.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { CHUNK = 1024, CANCEL_ROWS = 16384 };
 
@@ -37,6 +38,8 @@ typedef struct Call {
     const WindowCall *call;
     const RowsCol *args[3];
     int64_t start_offset, end_offset;
+    bool descending;
+    const RowsCol *range_key, *range_bounds[2]; /* RANGE with offsets */
     RowsCol *out;
 } Call;
 
@@ -121,8 +124,65 @@ static uint64_t forth(uint64_t row, uint64_t limit, int64_t k)
     return (uint64_t)k > limit - row ? limit : row + (uint64_t)k;
 }
 
+/* The first row of [from, to) whose key is not before the bound, or (past) is after it. Keys are sorted, none NULL. */
+static uint64_t search(const Call *call, uint64_t from, uint64_t to, const Value *bound, bool past)
+{
+    while (from < to) {
+        uint64_t middle = from + (to - from) / 2;
+        Value key = value_at(call->range_key, middle);
+        int order = value_compare(&key, bound);
+        if (call->descending) order = -order;
+        if (order < 0 || (past && order == 0))
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Leaves the NULLs of a partition out, which stand together at one of its ends. */
+static void skip_nulls(const RowsCol *key, uint64_t *from, uint64_t *to)
+{
+    bool first = is_null(key, *from);
+    if (!first && !is_null(key, *to - 1)) return;
+    uint64_t low = *from, high = *to;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (is_null(key, middle) == first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *(first ? from : to) = low;
+}
+
+/* Where a RANGE with an offset begins (end 0) or ends (1). NULLs are peers of NULLs only. */
+static uint64_t range_limit(const Call *call, const Cursor *c, uint32_t end)
+{
+    uint64_t from = c->part, to = c->part_end;
+    if (is_null(call->range_key, c->row)) return end == 0 ? c->peer : c->peer_end;
+    skip_nulls(call->range_key, &from, &to);
+    Value bound = value_at(call->range_bounds[end], c->row), key = value_at(call->range_key, c->row);
+    bool vague = key.type.id == TYPE_FLOAT8 && isnan(bound.f64) && !isnan(key.f64); /* infinity - infinity: all keys */
+    if (vague) bound.f64 = key.f64 > 0 ? -INFINITY : INFINITY;
+    return search(call, from, to, &bound, end == 1);
+}
+
+static Frame range_frame(const Call *call, const Cursor *c)
+{
+    const WindowCall *w = call->call;
+    Frame f = {c->part, c->part_end};
+    if (w->start == FRAME_CURRENT) f.from = c->peer;
+    if (w->end == FRAME_CURRENT) f.to = c->peer_end;
+    if (call->range_bounds[0] != NULL) f.from = range_limit(call, c, 0);
+    if (call->range_bounds[1] != NULL) f.to = range_limit(call, c, 1);
+    if (f.to < f.from) f.to = f.from;
+    return f;
+}
+
 static Frame frame_of(const Call *call, const Cursor *c)
 {
+    if (call->range_key != NULL) return range_frame(call, c);
     const WindowCall *w = call->call;
     Frame f = {c->part, c->part_end};
     if (w->start == FRAME_CURRENT) f.from = w->rows ? c->row : c->peer;
@@ -405,12 +465,47 @@ static tcudb_status frame_offset(Window *win, Expr *e, const char *what, int64_t
     return TCUDB_OK;
 }
 
+static bool negative(const Value *value)
+{
+    switch (value->type.id) {
+    case TYPE_FLOAT8: return value->f64 < 0 || isnan(value->f64);
+    case TYPE_INTERVAL: return value_compare(value, &(Value){.type = TYPE(TYPE_INTERVAL)}) < 0;
+    default: return value_num(value).kind == NUM_FINITE && value_num(value).value < 0;
+    }
+}
+
+static tcudb_status range_offset(Window *win, Expr *e, const char *what, Error *err)
+{
+    Value value = {0};
+    if (e == NULL) return TCUDB_OK;
+    TRY(ev_value(win->x, e, &value, err));
+    value.type = e->type;
+    if (value.null) return error_set(err, SQLSTATE_NULL_VALUE_NOT_ALLOWED, "frame %s offset must not be null", what);
+    if (!negative(&value)) return TCUDB_OK;
+    return error_set(err, SQLSTATE_INVALID_PRECEDING_OR_FOLLOWING_SIZE,
+                     "invalid preceding or following size in window function");
+}
+
+static tcudb_status set_frame(Window *win, const WindowCall *call, Call *c, Error *err)
+{
+    if (call->range_key == NULL) {
+        TRY(frame_offset(win, call->start_offset, "starting", &c->start_offset, err));
+        return frame_offset(win, call->end_offset, "ending", &c->end_offset, err);
+    }
+    TRY(range_offset(win, call->start_offset, "starting", err));
+    TRY(range_offset(win, call->end_offset, "ending", err));
+    c->descending = win->plan->window.order[0].descending;
+    c->range_key = column_of(win, call->range_key);
+    for (uint32_t k = 0; k < 2; k++)
+        if (call->range_bounds[k] != NULL) c->range_bounds[k] = column_of(win, call->range_bounds[k]);
+    return TCUDB_OK;
+}
+
 static tcudb_status run_call(Window *win, const WindowCall *call, RowsCol *out, Error *err)
 {
     Call c = {.call = call, .out = out};
     TRY(new_column(win, call->col.type, out, err));
-    TRY(frame_offset(win, call->start_offset, "starting", &c.start_offset, err));
-    TRY(frame_offset(win, call->end_offset, "ending", &c.end_offset, err));
+    TRY(set_frame(win, call, &c, err));
     for (uint32_t i = 0; i < call->nargs; i++) {
         c.args[i] = column_of(win, call->args[i]);
         if (c.args[i] == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a window argument is no input column");
