@@ -59,11 +59,8 @@ static void pull_tasks(Pool *pool, Loop *loop, uint32_t worker)
         uint64_t task = atomic_fetch_add(&loop->taken, 1);
         if (task >= loop->tasks) return;
         Error err = {0};
-        tcudb_status status;
-        if (loop->cancel != NULL && atomic_load_explicit(loop->cancel, memory_order_relaxed))
-            status = error_set(&err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request");
-        else
-            status = loop->fn(loop->ctx, worker, task, &err);
+        tcudb_status status = cancel_poll(loop->cancel, &err);
+        if (status == TCUDB_OK) status = loop->fn(loop->ctx, worker, task, &err);
         if (status != TCUDB_OK) record_failure(pool, loop, status, &err);
     }
 }

@@ -9,6 +9,7 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include "base/cancel.h"
 #include "base/mem.h"
 
 typedef struct Pool Pool;

@@ -23,6 +23,7 @@ int bind_node_position(const Binder *b, const Node *node)
 
 tcudb_status bind_enter(Binder *b, Error *err)
 {
+    TRY(cancel_poll(b->env->cancel, err));
     if (b->depth++ < BIND_DEPTH_MAX) return TCUDB_OK;
     b->depth--;
     return error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");

@@ -4,6 +4,7 @@
 #ifndef BIND_BIND_H
 #define BIND_BIND_H
 
+#include "base/cancel.h"
 #include "base/settings.h"
 #include "plan/plan.h"
 #include "plan/table_func.h"

@@ -122,7 +122,7 @@ tcudb_status dense_new(Exec *x, PhysNode *node, const Layout *in, AggSpec *aggs,
     d->entries = (uint32_t)entries;
     d->arrays = ARENA_ARRAY(&x->arena, WorkerArray, x->nworkers, err);
     TRY_PTR(d->arrays);
-    snprintf(node->note, sizeof node->note, "array of %u groups", d->entries);
+    exec_note(node, "array of %u groups", d->entries);
     *out = d;
     return TCUDB_OK;
 }

@@ -154,9 +154,29 @@ tcudb_status exec_child_new(Exec *parent, Worker *caller, Exec *child, Error *er
 
 tcudb_status exec_check_cancel(const Exec *x, Error *err)
 {
-    const atomic_bool *cancel = x->env->cancel;
-    if (cancel == NULL || !atomic_load_explicit(cancel, memory_order_relaxed)) return TCUDB_OK;
-    return error_set(err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request");
+    return cancel_poll(x->env->cancel, err);
+}
+
+void exec_note(PhysNode *node, const char *format, ...)
+{
+    char note[PHYS_NOTE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note, sizeof note, format, args);
+    va_end(args);
+    exec_node_lock(node);
+    memcpy(node->note, note, sizeof note);
+    exec_node_unlock(node);
+}
+
+void exec_node_lock(PhysNode *node)
+{
+    while (atomic_flag_test_and_set_explicit(&node->noting, memory_order_acquire)) continue;
+}
+
+void exec_node_unlock(PhysNode *node)
+{
+    atomic_flag_clear_explicit(&node->noting, memory_order_release);
 }
 
 tcudb_status exec_too_many_rows(Error *err)

@@ -119,6 +119,11 @@ static inline bool stage_stopped(const Stage *stage)
 
 /* 57014 once the statement is cancelled. */
 tcudb_status exec_check_cancel(const Exec *x, Error *err) MUST_CHECK;
+/* How the node ran, for EXPLAIN ANALYZE. Workers may run it at once, for different bindings: the last one's stays. */
+void exec_note(PhysNode *node, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Around writing to `product`, for as long as an assignment takes. */
+void exec_node_lock(PhysNode *node);
+void exec_node_unlock(PhysNode *node);
 static inline Arena *worker_arena(Worker *w)
 {
     return w->ctx.arena;

@@ -346,11 +346,6 @@ static tcudb_status copy_header(CopyWorker *w, Error *err)
 
 /* ---- workers ------------------------------------------------------------------------------ */
 
-static bool cancelled(const CopyEnv *env)
-{
-    return env->cancel != NULL && atomic_load_explicit(env->cancel, memory_order_relaxed);
-}
-
 static tcudb_status copy_block(CopyWorker *w, uint64_t *rows, Error *err)
 {
     CopyJob *job = w->job;
@@ -361,8 +356,7 @@ static tcudb_status copy_block(CopyWorker *w, uint64_t *rows, Error *err)
         uint32_t nrows;
         TRY(records_next(&w->records, &nrows, err));
         if (nrows == 0) break;
-        if (cancelled(job->env))
-            return error_set(err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request");
+        TRY(cancel_poll(job->env->cancel, err));
         arena_reset(&w->arena);
         TRY(copy_batch(w, nrows, valid_bytes, err));
         *rows += nrows;

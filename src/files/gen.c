@@ -187,8 +187,7 @@ static tcudb_status load_units(GenLoad *load, uint64_t task, Appender *appender,
     uint64_t unit = task * gen->table->task_units;
     for (;;) {
         Batch batch;
-        if (env->cancel != NULL && atomic_load_explicit(env->cancel, memory_order_relaxed))
-            return error_set(err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request");
+        TRY(cancel_poll(env->cancel, err));
         arena_reset(arena);
         uint64_t before = unit;
         TRY(make_batch(gen, &unit, task_end(gen, task), NULL, gen->table->ncols, arena, &batch, err));

@@ -32,6 +32,7 @@ static tcudb_status check_depth(const Plan *plan, uint32_t depth, Error *err)
 static tcudb_status verify(Opt *opt, const char *rule, Plan *plan, Error *err)
 {
 #ifndef NDEBUG
+    TRY(opt_poll(opt, err));
     ColId *outer = NULL;
     uint32_t n = 0;
     TRY(plan_free_cols(opt->arena, plan, &outer, &n, err));
@@ -58,7 +59,11 @@ static tcudb_status run_rule(Opt *opt, const RuleEntry *rule, bool *changed, Err
     uint32_t n = 0;
     TRY(plan_ctes(opt->arena, opt->statement, &ctes, &n, err));
     opt->changed = false;
-    for (uint32_t i = 0; i < n; i++) TRY(rule->run(opt, &ctes[i]->plan, err));
+    for (uint32_t i = 0; i < n; i++) {
+        TRY(opt_poll(opt, err));
+        TRY(rule->run(opt, &ctes[i]->plan, err));
+    }
+    TRY(opt_poll(opt, err));
     TRY(rule->run(opt, &opt->statement, err));
     *changed = opt->changed;
     return opt->changed ? verify_all(opt, rule->name, ctes, n, err) : TCUDB_OK;

@@ -4,6 +4,7 @@
 #ifndef OPT_OPT_H
 #define OPT_OPT_H
 
+#include "base/cancel.h"
 #include "base/settings.h"
 #include "opt/corrections.h"
 #include "plan/plan.h"
@@ -19,6 +20,7 @@ typedef struct OptEnv {
     int64_t now;
     ColId next_col; /* for new columns; counts up */
     uint32_t workers;
+    const atomic_bool *cancel; /* may be NULL */
 } OptEnv;
 
 /* Rewrites *plan in place or replaces it. With settings->optimizer off only what execution needs is done

@@ -40,6 +40,12 @@ typedef struct Opt {
 
 typedef tcudb_status (*OptRule)(Opt *opt, Plan **root, Error *err);
 
+/* 57014 once the statement is cancelled: called in loops that grow faster than the plan. */
+MUST_CHECK static inline tcudb_status opt_poll(const Opt *opt, Error *err)
+{
+    return cancel_poll(opt->env->cancel, err);
+}
+
 #define RULE(name, fn) tcudb_status fn(Opt *opt, Plan **root, Error *err) MUST_CHECK;
 #include "opt/rule.def"
 #undef RULE

@@ -72,6 +72,7 @@ struct PhysNode {
     char note[PHYS_NOTE]; /* how it ran: "dense array of 2556", "bitmap" */
     PhysProduct product;
     PhysActual actual;
+    atomic_flag noting; /* somebody writes `note` or `product` or `product` */
 };
 
 /* What is known of a column in all rows of the statement; from exact facts of segments. */

@@ -5,7 +5,8 @@
  * to the caller. Checked per node: number of inputs; output columns (which ones, in which order, of
  * which types, as the kind demands); every expression: its own types (expr_verify), and that each column
  * in it is in scope with the type it claims. In scope are the inputs' outputs and, inside the right side
- * of an APPLY, the outer columns. Cost: columns are looked up linearly, so nodes x columns.
+ * of an APPLY, the outer columns. Cost: columns are looked for from behind the last
+ * one found, so nodes x columns where nodes keep their inputs' order.
  */
 #include "plan/plan_int.h"
 
@@ -76,30 +77,50 @@ static tcudb_status check_col(Verifier *v, const PlanCol *col, const PlanCol *wa
     return TCUDB_OK;
 }
 
+static bool is_among_first(const Plan *plan, uint32_t n, ColId id)
+{
+    for (uint32_t k = 0; k < n; k++)
+        if (plan->cols[k].id == id) return true;
+    return false;
+}
+
+/* Ids mostly ascend: only one below the largest so far can be there already. */
 static tcudb_status check_unique(Verifier *v)
 {
     const Plan *plan = v->node;
+    ColId largest = 0;
     for (uint32_t i = 0; i < plan->ncols; i++) {
-        if (plan->cols[i].id == 0 || plan->cols[i].name == NULL)
-            return fault(v, "output column %u has no id or name", i);
-        for (uint32_t k = 0; k < i; k++)
-            if (plan->cols[k].id == plan->cols[i].id)
-                return fault(v, "output column #%u twice", (unsigned)plan->cols[i].id);
+        ColId id = plan->cols[i].id;
+        if (id == 0 || plan->cols[i].name == NULL) return fault(v, "output column %u has no id or name", i);
+        if (id <= largest && is_among_first(plan, i, id)) return fault(v, "output column #%u twice", (unsigned)id);
+        if (id > largest) largest = id;
     }
     return TCUDB_OK;
 }
 
 enum { LEFT_SIDE = 1, RIGHT_SIDE = 2 };
 
+/* plan_find_col, looking at column *at first, which is moved behind the column found. */
+static const PlanCol *find_from(const Plan *plan, ColId id, uint32_t *at)
+{
+    const PlanCol *col = *at < plan->ncols && plan->cols[*at].id == id ? &plan->cols[*at] : plan_find_col(plan, id);
+    if (col != NULL) *at = (uint32_t)(col - plan->cols) + 1;
+    return col;
+}
+
 /* Outputs are a subset of those of the inputs in `sides` and `extra`. */
 static tcudb_status check_subset(Verifier *v, const PlanCol *extra, uint32_t sides)
 {
     const Plan *plan = v->node;
+    uint32_t at[2] = {0, 0};
     for (uint32_t i = 0; i < plan->ncols; i++) {
         const PlanCol *col = &plan->cols[i];
         const PlanCol *want = NULL;
-        for (uint32_t k = 0; k < plan->ninputs && want == NULL; k++)
-            if ((sides >> k & 1) != 0) want = plan_find_col(plan->inputs[k], col->id);
+        for (uint32_t step = 0; step < plan->ninputs && want == NULL; step++) {
+            uint32_t k =
+                at[0] == 0 || at[0] < plan->inputs[0]->ncols ? step : plan->ninputs - 1 - step; /* left is done */
+            if ((sides >> k & 1) != 0) want = find_from(plan->inputs[k], col->id, &at[k]);
+        }
         if (want == NULL && extra != NULL && extra->id == col->id) want = extra;
         TRY(check_col(v, col, want));
     }

@@ -57,6 +57,7 @@ static OptEnv opt_env(const Run *run, const Stmt *stmt)
         .now = run->session->now,
         .next_col = stmt->next_col,
         .workers = pool_workers(run->pool),
+        .cancel = &run->session->watch.cancel,
     };
 }
 

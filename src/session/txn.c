@@ -19,6 +19,7 @@ tcudb_status session_begin(Session *session, bool block, Error *err)
     db_set_lock_timeout(
         db, (uint32_t)(session->settings.lock_timeout > UINT32_MAX ? UINT32_MAX : session->settings.lock_timeout));
     TRY(txn_begin(db, &session->txn, err));
+    txn_set_cancel(session->txn, &session->watch.cancel);
     struct timespec at;
     clock_gettime(CLOCK_REALTIME, &at);
     session->now = ((int64_t)at.tv_sec - EPOCH_2000) * 1000000 + at.tv_nsec / 1000;
@@ -58,8 +59,10 @@ tcudb_status session_commit(Session *session, Error *err)
     tcudb_status status = txn_commit(session->txn, err);
     session->settings = status == TCUDB_OK ? session->at_commit : session->at_begin;
     ended(session);
+    if (status != TCUDB_OK || !wrote) return status;
     Error maintain;
-    if (status == TCUDB_OK && wrote && db_maintain(session->instance->db, &maintain) != TCUDB_OK)
+    tcudb_status upkeep = db_maintain(session->instance->db, &session->watch.cancel, &maintain);
+    if (upkeep != TCUDB_OK && upkeep != TCUDB_INTERRUPTED) /* interrupted, the next commit does it */
         session_notify(session, "WARNING", maintain.sqlstate, "could not fold the log: %s", maintain.message);
     return status;
 }

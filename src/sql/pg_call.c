@@ -10,9 +10,9 @@
  *                   ^                                              | none left, or cancelled
  *                   +-------------------- siglongjmp --------------+
  *
- * The jump passes only frames of libpg_query and of the body, which own nothing but blocks of the ring. malloc is called
- * by its memory contexts before they change anything, so what they link is whole at any jump. After each call its
- * variables of this thread are what they were before its first one, as nothing that they point to lives on.
+ * The jump passes only frames of libpg_query and of the body, which own nothing but blocks of the ring. malloc is
+ * called by its memory contexts before they change anything, so what they link is whole at any jump. After each call
+ * its variables of this thread are what they were before its first one, as nothing that they point to lives on.
  *
  * Invariants: libpg_query is called from a body only; the thread's `current` is set exactly while one runs.
  * Cost: two blocks of 8 KB and a setjmp a call.
@@ -66,9 +66,8 @@ static void unlink_block(PgBlock *block)
 void *sql_pg_malloc(size_t size)
 {
     assert(current != NULL);
-    const atomic_bool *cancel = current->cancel;
-    if (cancel != NULL && atomic_load_explicit(cancel, memory_order_relaxed))
-        leave(error_set(current->err, SQLSTATE_QUERY_CANCELED, "canceling statement due to user request"));
+    tcudb_status status = cancel_poll(current->cancel, current->err);
+    if (status != TCUDB_OK) leave(status);
     size_t whole = sizeof(PgBlock) + size;
     PgBlock *block = mem_alloc(current->mem, whole, current->err);
     if (block == NULL) leave(TCUDB_NOMEM);

@@ -1,9 +1,11 @@
 /*
- * pg_call.h: calling libpg_query so that it cannot run out of memory by itself, end the process or leave anything behind.
+ * pg_call.h: calling libpg_query so that it cannot run out of memory by itself, end the process or leave anything
+ * behind.
  */
 #ifndef SQL_PG_CALL_H
 #define SQL_PG_CALL_H
 
+#include "base/cancel.h"
 #include "base/mem.h"
 
 #include <setjmp.h>
@@ -22,9 +24,9 @@ typedef struct PgCall {
     sigjmp_buf out;
 } PgCall;
 
-/* Runs body(ctx), which may call libpg_query. Memory that it takes is charged to mem (may be NULL: unaccounted) and lives
- * until pg_call_end, which must be called in any case: results need no freeing. 53200 when memory is short, 57014 when
- * *cancel is seen to be true. */
+/* Runs body(ctx), which may call libpg_query. Memory that it takes is charged to mem (may be NULL: unaccounted) and
+ * lives until pg_call_end, which must be called in any case: results need no freeing. 53200 when memory is short, 57014
+ * when *cancel is seen to be true. */
 tcudb_status pg_call(PgCall *call, Mem *mem, const atomic_bool *cancel, void (*body)(void *ctx), void *ctx,
                      Error *err) MUST_CHECK;
 void pg_call_end(PgCall *call);

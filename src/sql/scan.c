@@ -17,16 +17,6 @@
 
 enum { DEPTH_LIMIT = 1200, LEVELS_MAX = 2048 };
 
-static void *proto_alloc(void *arena, size_t size)
-{
-    return arena_alloc_raw(arena, size, NULL);
-}
-
-static void proto_free(void *arena, void *ptr)
-{
-    (void)arena, (void)ptr; /* the arena frees */
-}
-
 typedef struct Scan {
     const char *text;
     PgQueryScanResult result;
@@ -38,13 +28,16 @@ static void call_scan(void *ctx)
     scan->result = pg_query_scan(scan->text);
 }
 
-static tcudb_status take_tokens(Arena *arena, PgQueryProtobuf packed, SqlToken **out, uint32_t *n, Error *err)
+static tcudb_status take_tokens(Arena *arena, const atomic_bool *cancel, PgQueryProtobuf packed, SqlToken **out,
+                                uint32_t *n, Error *err)
 {
-    ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
+    SqlUnpack unpack;
+    sql_unpack_init(&unpack, arena, cancel);
     PgQuery__ScanResult *result =
-        pg_query__scan_result__unpack(&allocator, packed.len, (const uint8_t *)packed.data);
-    SqlToken *tokens = result == NULL ? NULL : ARENA_ARRAY(arena, SqlToken, result->n_tokens, err);
-    if (tokens == NULL) return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+        pg_query__scan_result__unpack(&unpack.allocator, packed.len, (const uint8_t *)packed.data);
+    if (result == NULL) return sql_unpack_failed(&unpack, err);
+    SqlToken *tokens = ARENA_ARRAY(arena, SqlToken, result->n_tokens, err);
+    TRY_PTR(tokens);
     for (size_t i = 0; i < result->n_tokens; i++) {
         const PgQuery__ScanToken *token = result->tokens[i];
         if (token->token == PG_QUERY__TOKEN__SQL_COMMENT || token->token == PG_QUERY__TOKEN__C_COMMENT) continue;
@@ -66,7 +59,7 @@ tcudb_status sql_scan_tokens(Arena *arena, const char *text, const atomic_bool *
     if (status != TCUDB_OK) goto done;
     *ok = scan.result.error == NULL;
     if (*ok) {
-        status = take_tokens(arena, scan.result.pbuf, out, n, err);
+        status = take_tokens(arena, cancel, scan.result.pbuf, out, n, err);
     } else {
         *message = arena_strndup(arena, scan.result.error->message, strlen(scan.result.error->message), err);
         if (*message == NULL) status = TCUDB_NOMEM;

@@ -15,14 +15,26 @@
 #include <assert.h>
 #include <pg_query.h>
 
-static void *proto_alloc(void *arena, size_t size)
+static void *proto_alloc(void *ctx, size_t size)
 {
-    return arena_alloc_raw(arena, size, NULL);
+    const SqlUnpack *unpack = ctx;
+    return cancel_seen(unpack->cancel) ? NULL : arena_alloc_raw(unpack->arena, size, NULL);
 }
 
-static void proto_free(void *arena, void *ptr)
+static void proto_free(void *ctx, void *ptr)
 {
-    (void)arena, (void)ptr; /* the arena frees */
+    (void)ctx, (void)ptr; /* the arena frees */
+}
+
+void sql_unpack_init(SqlUnpack *unpack, Arena *arena, const atomic_bool *cancel)
+{
+    *unpack = (SqlUnpack){arena, cancel, {proto_alloc, proto_free, unpack}};
+}
+
+tcudb_status sql_unpack_failed(const SqlUnpack *unpack, Error *err)
+{
+    TRY(cancel_poll(unpack->cancel, err));
+    return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
 }
 
 static const char *sqlstate_of(const char *message)
@@ -65,11 +77,13 @@ static void call_parse(void *ctx)
     parse->result = pg_query_parse_protobuf(parse->text);
 }
 
-static tcudb_status unpack(Arena *arena, PgQueryProtobuf packed, PgQuery__ParseResult **out, Error *err)
+static tcudb_status unpack_tree(Arena *arena, const atomic_bool *cancel, PgQueryProtobuf packed,
+                                PgQuery__ParseResult **out, Error *err)
 {
-    ProtobufCAllocator allocator = {proto_alloc, proto_free, arena};
-    *out = pg_query__parse_result__unpack(&allocator, packed.len, (const uint8_t *)packed.data);
-    return *out == NULL ? error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory") : TCUDB_OK;
+    SqlUnpack unpack;
+    sql_unpack_init(&unpack, arena, cancel);
+    *out = pg_query__parse_result__unpack(&unpack.allocator, packed.len, (const uint8_t *)packed.data);
+    return *out == NULL ? sql_unpack_failed(&unpack, err) : TCUDB_OK;
 }
 
 static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atomic_bool *cancel,
@@ -80,7 +94,7 @@ static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atom
     tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, &parse, err);
     if (status == TCUDB_OK)
         status = parse.result.error != NULL ? report(source, parse.result.error, err)
-                                            : unpack(arena, parse.result.parse_tree, out, err);
+                                            : unpack_tree(arena, cancel, parse.result.parse_tree, out, err);
     pg_call_end(&call);
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef SQL_SQL_INT_H
 #define SQL_SQL_INT_H
 
+#include "base/cancel.h"
 #include "sql/ast.h"
 
 /* A piece of text put into the parsed text at byte offset `at` (of the parsed text). */
@@ -27,6 +28,17 @@ typedef struct SqlToken {
     uint32_t start, end; /* bytes */
     int kind;            /* PgQuery__Token */
 } SqlToken;
+
+/* What unpacks protobuf's trees into an arena, and stops (as if memory were short) once *cancel is true. */
+typedef struct SqlUnpack {
+    Arena *arena;
+    const atomic_bool *cancel;
+    ProtobufCAllocator allocator;
+} SqlUnpack;
+
+void sql_unpack_init(SqlUnpack *unpack, Arena *arena, const atomic_bool *cancel);
+/* Why unpacking gave NULL: 57014 or 53200. */
+tcudb_status sql_unpack_failed(const SqlUnpack *unpack, Error *err);
 
 /* Checks UTF-8 and prepares the map; no edits yet. */
 tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err) MUST_CHECK;

@@ -100,7 +100,8 @@ tcudb_status table_seal(Table *table, Error *err)
 {
     assert(!table->frozen && table->tail_rows > 0);
     Segment *segment;
-    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, &segment, err));
+    const atomic_bool *cancel = table->db->writer == NULL ? NULL : table->db->writer->cancel;
+    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, cancel, &segment, err));
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
     tcudb_status status = TCUDB_OK;
@@ -146,6 +147,7 @@ void table_tail_added(Table *table, uint32_t n)
 /* Room for some more rows, sealing a full tail: *room of them, at least one, at most n. */
 static tcudb_status some_room(Table *table, uint32_t n, uint32_t *room, Error *err)
 {
+    if (table->db->writer != NULL) TRY(cancel_poll(table->db->writer->cancel, err));
     if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
     uint32_t left = SEGMENT_ROWS - table->tail_rows;
     *room = n < left ? n : left;
@@ -269,7 +271,7 @@ static tcudb_status cut(Txn *txn, Pending *p, Error *err)
     Segment **segs = grow_pointers(mem, p->segs, &p->cap, p->nsegs, err);
     TRY_PTR(segs);
     p->segs = segs;
-    TRY(segment_encode(mem, p->meta, p->rest, p->rest_rows, &p->segs[p->nsegs], err));
+    TRY(segment_encode(mem, p->meta, p->rest, p->rest_rows, txn->cancel, &p->segs[p->nsegs], err));
     p->nsegs++;
     p->rest_rows = 0;
     return txn_write_segment(txn, p->meta->def.id, p->segs[p->nsegs - 1], err);

@@ -65,6 +65,7 @@ static tcudb_status live_rows(Txn *txn, const Table *table, uint32_t segment, Ro
     for (uint32_t row = 0; row < all; row += BATCH_ROWS) {
         Batch batch;
         uint32_t n = all - row < BATCH_ROWS ? all - row : BATCH_ROWS;
+        TRY_GOTO(cancel_poll(txn->cancel, err));
         TRY_GOTO(live_batch(table, segment, row, n, &arena, &batch, err));
         TRY_GOTO(rowbuf_append(*out, *rows, table->meta, caches, &batch, 0, batch.n, err));
         *rows += batch.n;
@@ -83,7 +84,7 @@ static tcudb_status rewrite(Txn *txn, const Table *table, uint32_t segment, Segm
     *out = NULL;
     if (deleted_count(table, segment) == segment_rows(table, segment)) return TCUDB_OK;
     TRY(live_rows(txn, table, segment, &buf, &rows, err));
-    tcudb_status status = segment_encode(&txn->db->mem, table->meta, buf, rows, out, err);
+    tcudb_status status = segment_encode(&txn->db->mem, table->meta, buf, rows, txn->cancel, out, err);
     rowbuf_unref(buf);
     if (status != TCUDB_OK) return status;
     status = txn_write_segment(txn, table->meta->def.id, *out, err);

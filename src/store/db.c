@@ -57,11 +57,12 @@ static tcudb_status open_disk(Db *db, const char *path, const DbOptions *options
 }
 
 /* A transaction that changes nothing but where things lie. */
-static tcudb_status fold(Db *db, Error *err)
+static tcudb_status fold(Db *db, const atomic_bool *cancel, Error *err)
 {
     Txn *txn;
     TRY(txn_begin(db, &txn, err));
     txn->folding = true;
+    txn->cancel = cancel;
     tcudb_status status = txn_write(txn, err);
     if (status == TCUDB_OK) status = txn_compact(txn, err);
     if (status == TCUDB_OK) return txn_commit(txn, err);
@@ -69,11 +70,11 @@ static tcudb_status fold(Db *db, Error *err)
     return status;
 }
 
-static tcudb_status maintain(Db *db, bool closing, Error *err)
+static tcudb_status maintain(Db *db, bool closing, const atomic_bool *cancel, Error *err)
 {
     bool due = atomic_load(&db->compact_due) || (db->disk != NULL && disk_fold_due(db, closing));
     if (!due || db->read_only) return TCUDB_OK;
-    tcudb_status status = fold(db, err);
+    tcudb_status status = fold(db, cancel, err);
     /* somebody else writes: they will fold */
     if (status != TCUDB_OK && strcmp(err->sqlstate, SQLSTATE_LOCK_NOT_AVAILABLE) == 0) return TCUDB_OK;
     return status;
@@ -101,7 +102,7 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
         release(db);
         return status;
     }
-    if (!memory) status = maintain(db, false, err);
+    if (!memory) status = maintain(db, false, NULL, err);
     if (status != TCUDB_OK) {
         release(db);
         return status;
@@ -114,7 +115,7 @@ void db_close(Db *db)
 {
     if (db == NULL) return;
     Error ignored; /* what is not folded stays in the log */
-    if (db->disk != NULL && maintain(db, true, &ignored) != TCUDB_OK) error_clear(&ignored);
+    if (db->disk != NULL && maintain(db, true, NULL, &ignored) != TCUDB_OK) error_clear(&ignored);
     release(db);
 }
 
@@ -133,7 +134,7 @@ void db_set_lock_timeout(Db *db, uint32_t ms)
     atomic_store(&db->lock_timeout_ms, ms);
 }
 
-tcudb_status db_maintain(Db *db, Error *err)
+tcudb_status db_maintain(Db *db, const atomic_bool *cancel, Error *err)
 {
-    return maintain(db, false, err);
+    return maintain(db, false, cancel, err);
 }

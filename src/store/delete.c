@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+enum { POLL_ROWS = 65536 };
+
 static tcudb_status own_bitmap(Table *table, uint32_t segment, Error *err)
 {
     Deleted *old = table->deleted[segment];
@@ -47,7 +49,9 @@ tcudb_status txn_delete(Txn *txn, Str name, const uint64_t *row_ids, size_t n, E
         return error_set(err, SQLSTATE_SERIALIZATION_FAILURE, "could not serialize access due to concurrent update");
     Table *table;
     TRY(txn_write_table(txn, name, &table, err));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (i % POLL_ROWS == 0) TRY(cancel_poll(txn->cancel, err));
         TRY(table_delete_row(table, (uint32_t)(row_ids[i] >> 32), (uint32_t)row_ids[i], err));
+    }
     return TCUDB_OK;
 }

@@ -258,7 +258,7 @@ static tcudb_status locked_elsewhere(Db *db, Error *err)
     return status;
 }
 
-static tcudb_status wait_for_lock(Db *db, uint64_t timeout_us, Error *err)
+static tcudb_status wait_for_lock(Db *db, uint64_t timeout_us, const atomic_bool *cancel, Error *err)
 {
     uint64_t until = now_us() + timeout_us;
     useconds_t pause = POLL_FIRST_US;
@@ -266,6 +266,7 @@ static tcudb_status wait_for_lock(Db *db, uint64_t timeout_us, Error *err)
         bool got;
         TRY(lock_try_write(db, &got, err));
         if (got) return TCUDB_OK;
+        TRY(cancel_poll(cancel, err));
         if (now_us() >= until) return locked_elsewhere(db, err);
         usleep(pause);
         if (pause < POLL_MAX_US) pause *= 2;
@@ -299,10 +300,10 @@ static tcudb_status become_writer(Db *db, Error *err)
     return TCUDB_OK;
 }
 
-tcudb_status disk_lock(Db *db, uint32_t timeout_ms, Error *err)
+tcudb_status disk_lock(Db *db, uint32_t timeout_ms, const atomic_bool *cancel, Error *err)
 {
     Disk *disk = db->disk;
-    TRY(wait_for_lock(db, (uint64_t)timeout_ms * 1000, err));
+    TRY(wait_for_lock(db, (uint64_t)timeout_ms * 1000, cancel, err));
     pthread_mutex_lock(&disk->sync);
     tcudb_status status = become_writer(db, err);
     if (status == TCUDB_OK) atomic_store(&disk->locked, true);
@@ -455,7 +456,7 @@ static tcudb_status initialise(Db *db, Error *err)
     int log_fd = -1;
     uint64_t generation;
     Root *root = NULL;
-    TRY(wait_for_lock(db, (uint64_t)atomic_load(&db->lock_timeout_ms) * 1000, err));
+    TRY(wait_for_lock(db, (uint64_t)atomic_load(&db->lock_timeout_ms) * 1000, NULL, err));
     TRY_GOTO(manifest_generation(db, &generation, err));
     if (generation != 0) goto done;
     TRY_GOTO(check_empty(db, err));

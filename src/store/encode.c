@@ -322,8 +322,8 @@ static tcudb_status encode_column(ColData *col, Mem *mem, Type type, const RowBu
     return TCUDB_OK;
 }
 
-tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows, Segment **out,
-                            Error *err)
+tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows,
+                            const atomic_bool *cancel, Segment **out, Error *err)
 {
     assert(rows > 0 && rows <= SEGMENT_ROWS);
     Segment *segment = NULL;
@@ -336,7 +336,9 @@ tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, 
     for (uint32_t c = 0; c < meta->def.ncols; c++) {
         sketch_add(segment->sketch + (size_t)c * SKETCH_BYTES, type_phys(meta->def.cols[c].type), buf->data[c],
                    buf->valid[c], rows);
-        tcudb_status status = encode_column(&segment->cols[c], mem, meta->def.cols[c].type, buf, c, rows, err);
+        tcudb_status status = cancel_poll(cancel, err);
+        if (status == TCUDB_OK)
+            status = encode_column(&segment->cols[c], mem, meta->def.cols[c].type, buf, c, rows, err);
         if (status != TCUDB_OK) {
             segment_unref(segment);
             return status;

@@ -33,12 +33,14 @@ static tcudb_status seal_tails(Txn *txn, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status save_dicts(const Root *root, Error *err)
+static tcudb_status save_dicts(const Root *root, const atomic_bool *cancel, Error *err)
 {
     for (uint32_t t = 0; t < root->ntables; t++) {
         const TableMeta *meta = root->tables[t]->meta;
-        for (uint32_t c = 0; c < meta->def.ncols; c++)
+        for (uint32_t c = 0; c < meta->def.ncols; c++) {
+            TRY(cancel_poll(cancel, err));
             if (meta->dicts[c] != NULL) TRY(dict_save(meta->dicts[c], err));
+        }
     }
     return TCUDB_OK;
 }
@@ -70,7 +72,7 @@ tcudb_status commit_by_manifest(Txn *txn, Error *err)
     tcudb_status status;
     assert(txn->writer && txn->work != NULL);
     TRY(seal_tails(txn, err));
-    TRY(save_dicts(txn->work, err));
+    TRY(save_dicts(txn->work, txn->cancel, err));
     TRY(txn_sync_parts(txn, err));
     TRY(generation_new(db, disk->generation + 1, &generation, err));
     TRY_GOTO(log_create(db, generation->number, &log_fd, err));

@@ -53,6 +53,9 @@ typedef uint64_t Savepoint;
 Savepoint txn_savepoint(Txn *txn);
 void txn_rollback_to(Txn *txn, Savepoint savepoint);
 bool txn_has_writes(const Txn *txn);
+/* What is done in the transaction from now on ends with 57014 once *cancel is true; its commit too, up to the point
+ * where it becomes durable. NULL: nothing stops it. */
+void txn_set_cancel(Txn *txn, const atomic_bool *cancel);
 /* Takes the write lock now (else the first change does) and, if the transaction has changed nothing yet, moves
  * its snapshot to the last commit: Tables obtained before are out of date (but stay readable). Call it before
  * binding a statement that writes. Without it, a txn_delete on a table that another transaction has changed
@@ -197,7 +200,8 @@ void appender_abort(Appender *appender);
 /* Row ids: segment << 32 | row, valid within the transaction until its next append or delete. */
 tcudb_status txn_delete(Txn *txn, Str table, const uint64_t *row_ids, size_t n, Error *err) MUST_CHECK;
 
-/* Called between statements and on close: folds the log into segments when that is due. */
-tcudb_status db_maintain(Db *db, Error *err) MUST_CHECK;
+/* Called between statements and on close: folds the log into segments when that is due. Stopped by *cancel (may be
+ * NULL), it has changed nothing and is due again. */
+tcudb_status db_maintain(Db *db, const atomic_bool *cancel, Error *err) MUST_CHECK;
 
 #endif

@@ -127,8 +127,8 @@ tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out,
 void segment_drop_sketch(Segment *segment);
 void segment_unref(Segment *segment);
 /* Encodes the first `rows` rows of a buffer. */
-tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows, Segment **out,
-                            Error *err) MUST_CHECK;
+tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows,
+                            const atomic_bool *cancel, Segment **out, Error *err) MUST_CHECK;
 
 /* Bit set: row deleted. DELETED_WORDS words. */
 typedef struct Deleted {
@@ -243,10 +243,11 @@ struct Txn {
     Db *db;
     uint64_t began; /* the clock then */
     Txn *live_next, **live_at;
-    Root *base;   /* the snapshot */
-    Root *work;   /* own state; NULL: no writes */
-    bool writer;  /* holds the write lock */
-    bool folding; /* changes nothing but where things lie: commits by manifest */
+    Root *base;                /* the snapshot */
+    Root *work;                /* own state; NULL: no writes */
+    bool writer;               /* holds the write lock */
+    bool folding;              /* changes nothing but where things lie: commits by manifest */
+    const atomic_bool *cancel; /* may be NULL */
     Savepoint nsaves, cap_saves;
     SavedRoot *saves;
     pthread_mutex_t lock; /* appenders finish on many threads */
@@ -373,7 +374,7 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err) MUST_CHECK;
 void disk_close(Db *db);
 /* Follows the commits of other processes. */
 tcudb_status disk_refresh(Db *db, Error *err) MUST_CHECK;
-tcudb_status disk_lock(Db *db, uint32_t timeout_ms, Error *err) MUST_CHECK;
+tcudb_status disk_lock(Db *db, uint32_t timeout_ms, const atomic_bool *cancel, Error *err) MUST_CHECK;
 void disk_unlock(Db *db);
 tcudb_status disk_commit(Txn *txn, Error *err) MUST_CHECK;
 /* Removes files without use, unless snapshots of older generations are left. With the write lock. */

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <time.h>
 
+enum { LOOK_MS = 20 }; /* between two looks at `cancel` while waiting */
+
 static tcudb_status reserve_save(Txn *txn, Error *err)
 {
     if (txn->nsaves < txn->cap_saves) return TCUDB_OK;
@@ -165,6 +167,11 @@ bool txn_has_writes(const Txn *txn)
     return txn->work != NULL;
 }
 
+void txn_set_cancel(Txn *txn, const atomic_bool *cancel)
+{
+    txn->cancel = cancel;
+}
+
 /* ---- the write lock --------------------------------------------------------------------------- */
 
 static struct timespec deadline(uint32_t ms)
@@ -180,17 +187,26 @@ static struct timespec deadline(uint32_t ms)
     return at;
 }
 
+static bool passed(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
 static tcudb_status lock_in_process(Txn *txn, uint32_t timeout_ms, Error *err)
 {
     Db *db = txn->db;
     struct timespec until = deadline(timeout_ms);
-    int rc = 0;
+    bool late = timeout_ms == 0;
     pthread_mutex_lock(&db->lock);
-    while (db->writer != NULL && rc == 0) rc = pthread_cond_timedwait(&db->writer_free, &db->lock, &until);
+    while (db->writer != NULL && !late && !cancel_seen(txn->cancel)) {
+        struct timespec soon = deadline(LOOK_MS), *next = passed(&until, &soon) ? &until : &soon;
+        late = pthread_cond_timedwait(&db->writer_free, &db->lock, next) == ETIMEDOUT && next == &until;
+    }
     bool got = db->writer == NULL;
     if (got) db->writer = txn;
     pthread_mutex_unlock(&db->lock);
     if (got) return TCUDB_OK;
+    TRY(cancel_poll(txn->cancel, err));
     tcudb_status status =
         error_set(err, SQLSTATE_LOCK_NOT_AVAILABLE, "could not obtain the write lock on the database");
     error_detail(err, "Another connection of this process has an open transaction that writes.");
@@ -206,7 +222,7 @@ tcudb_status txn_lock(Txn *txn, Error *err)
         return error_set(err, SQLSTATE_READ_ONLY_SQL_TRANSACTION, "the database is open for reading only");
     uint32_t timeout_ms = txn->folding ? 0 : atomic_load(&db->lock_timeout_ms); /* upkeep does not wait */
     TRY(lock_in_process(txn, timeout_ms, err));
-    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_lock(db, timeout_ms, err);
+    tcudb_status status = db->disk == NULL ? TCUDB_OK : disk_lock(db, timeout_ms, txn->cancel, err);
     pthread_mutex_lock(&db->lock);
     if (status != TCUDB_OK) {
         db->writer = NULL;

@@ -162,7 +162,7 @@ static void child(uint64_t k, int pipe_fd)
     for (;; k++) {
         run_transaction(db, k);
         if (write(pipe_fd, &k, sizeof k) != sizeof k) _exit(0);
-        if (db_maintain(db, &err) != TCUDB_OK) die("maintain");
+        if (db_maintain(db, NULL, &err) != TCUDB_OK) die("maintain");
         if (mix(k) % 31 == 7) { /* closing folds */
             db_close(db);
             db = open_db(false);

@@ -98,6 +98,14 @@ class Connection:
         lib.tcudb_result_free(result)
         return Result(names, types, rows, None, tag)
 
+    def execute(self, sql):
+        """Runs without looking at rows; the SQLSTATE of its error, or "". The result is gathered, as tcudb_query does."""
+        result, err = ctypes.c_void_p(), _Error()
+        status = self.lib.tcudb_query(self.conn, sql.encode(), ctypes.byref(result), ctypes.byref(err))
+        if status == 0:
+            self.lib.tcudb_result_free(result)
+        return "" if status == 0 else _text(err.sqlstate)
+
     def close(self):
         self.lib.tcudb_disconnect(self.conn)
 

@@ -245,7 +245,7 @@ static void every_crash_leaves_the_last_commit(void **state)
         sc_faults = false;
         done_steps = k + 1;
         sc_faults = true;
-        OK(db_maintain(db, &err));
+        OK(db_maintain(db, NULL, &err));
         sc_faults = false;
     }
     assert_true(copies > 50);
@@ -277,7 +277,7 @@ static bool run_with_fault(uint32_t kinds, int64_t at, bool stay)
         sc_faults = true;
         status = sc_step(db, k, &err);
         Error ignored; /* a fold that fails changes nothing */
-        if (status == TCUDB_OK && db_maintain(db, &ignored) != TCUDB_OK) error_clear(&ignored);
+        if (status == TCUDB_OK && db_maintain(db, NULL, &ignored) != TCUDB_OK) error_clear(&ignored);
         sc_faults = false;
         OK(sc_find_state(db, k, k + 1, &found, &err));
         if (found != (int)k + (status == TCUDB_OK))

@@ -43,7 +43,7 @@ static int setup(void **state)
     OK(status);
     for (uint32_t k = 0; k < SC_STEPS; k++) {
         OK(sc_step(db, k, &err));
-        OK(db_maintain(db, &err));
+        OK(db_maintain(db, NULL, &err));
     }
     db_close(db);
     return 0;

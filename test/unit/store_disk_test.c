@@ -136,7 +136,7 @@ static void many_small_commits_leave_few_files(void **state)
         OK(txn_begin(db, &txn, &err));
         append(txn, "t", models, 2, i, 1);
         OK(txn_commit(txn, &err));
-        OK(db_maintain(db, &err));
+        OK(db_maintain(db, NULL, &err));
     }
     check_now(db, "t", models, 2, 300);
     assert_int_equal(count_files("log") + count_files("part") + count_files("dict"), 1);
@@ -382,7 +382,7 @@ static void deleted_rows_are_given_back(Db *db, bool disk)
     OK(txn_begin(db, &txn, &err));
     delete_first(txn, 100000);
     OK(txn_commit(txn, &err));
-    OK(db_maintain(db, &err));
+    OK(db_maintain(db, NULL, &err));
     assert_true(check_live(db, models, 2, 100000, 50000) <= 50000 + 20000);
     check_table(old, "t", models, 2, 150000);
     txn_rollback(old);
@@ -390,7 +390,7 @@ static void deleted_rows_are_given_back(Db *db, bool disk)
     append(txn, "t", models, 2, 150000, 10);
     delete_first(txn, 50000);
     OK(txn_commit(txn, &err));
-    OK(db_maintain(db, &err));
+    OK(db_maintain(db, NULL, &err));
     assert_true(check_live(db, models, 2, 150000, 10) <= 2000);
     if (disk) {
         db_close(db);

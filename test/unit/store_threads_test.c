@@ -83,7 +83,7 @@ static void write_some(Db *db, uint64_t commit)
         append(txn, "t", models, 3, commit * ROWS_EACH, ROWS_EACH);
     }
     OK(txn_commit(txn, &err));
-    OK(db_maintain(db, &err));
+    OK(db_maintain(db, NULL, &err));
 }
 
 static void readers_and_writer(Shared *shared)

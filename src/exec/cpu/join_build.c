@@ -204,9 +204,8 @@ tcudb_status join_build(Join *j, Error *err)
         j->keys = NULL;
     }
     if (j->dense)
-        snprintf(j->node->note, sizeof j->node->note, "array over %llu keys%s", (unsigned long long)j->domain,
-                 j->unique ? ", unique" : "");
+        exec_note(j->node, "array over %llu keys%s", (unsigned long long)j->domain, j->unique ? ", unique" : "");
     else
-        snprintf(j->node->note, sizeof j->node->note, "hash table%s", j->unique ? ", unique" : "");
+        exec_note(j->node, "hash table%s", j->unique ? ", unique" : "");
     return TCUDB_OK;
 }

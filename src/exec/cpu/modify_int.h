@@ -30,4 +30,14 @@ tcudb_status unique_second_time(Error *err);
 tcudb_status row_text(Buf *buf, const Vector *cols, const uint32_t *which, uint32_t n, uint32_t row, bool cut,
                       Error *err) MUST_CHECK;
 
+/* ---- row_ids.c: rows of the changed table, each once, ascending; `rows` says which input row named it first. */
+typedef struct RowIds {
+    uint64_t n, *ids;
+    uint32_t *rows; /* both of exec_alloc */
+} RowIds;
+
+/* Of ids[order[0..n-1]], or of ids[0..n-1] where order is NULL. */
+tcudb_status row_ids_new(Exec *x, const uint64_t *ids, const uint32_t *order, uint64_t n, RowIds *out,
+                         Error *err) MUST_CHECK;
+
 #endif

@@ -9,22 +9,6 @@
  */
 #include "exec/cpu/modify_int.h"
 
-#include <stdlib.h>
-
-static int compare_ids(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Items of `words` words that begin with an id. A scan yields them in order, or nearly. */
-static void sort_ids(uint64_t *items, uint64_t n, size_t words)
-{
-    uint64_t i = 1;
-    while (i < n && items[(i - 1) * words] <= items[i * words]) i++;
-    if (i < n) qsort(items, n, words * sizeof *items, compare_ids);
-}
-
 typedef struct Insert {
     Exec *x;
     Str table;
@@ -134,12 +118,6 @@ static tcudb_status put_out(Exec *x, PhysNode *node, const Rows *rows, const uin
     return node->plan->ncols == 0 ? TCUDB_OK : rows_push_order(x, node, rows, order, n, NULL, 0, down, err);
 }
 
-static int by_row(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static bool row_is_null(const Rows *rows, uint32_t col, uint64_t row)
 {
     return rows->cols[col].valid != NULL && !bit_get(rows->cols[col].valid, row);
@@ -166,15 +144,22 @@ static tcudb_status split_rows(Exec *x, const Plan *plan, const TableDef *def, c
 static tcudb_status delete_matched(Exec *x, const Plan *plan, const TableDef *def, const Rows *rows,
                                    const NewRows *part, Error *err)
 {
-    uint64_t *ids = exec_alloc(x, (part->n + 1) * sizeof *ids, err);
-    TRY_PTR(ids);
-    for (uint64_t i = 0; i < part->n; i++) ids[i] = ((uint64_t *)rows->cols[def->ncols].data)[part->order[i]];
-    sort_ids(ids, part->n, 1);
-    for (uint64_t i = 1; i < part->n; i++)
-        if (ids[i] == ids[i - 1]) return unique_second_time(err);
-    if (part->n > 0) TRY(txn_delete(x->env->txn, plan->modify.table, ids, part->n, err));
-    exec_free(x, ids);
+    RowIds v;
+    TRY(row_ids_new(x, rows->cols[def->ncols].data, part->order, part->n, &v, err));
+    if (v.n < part->n) return unique_second_time(err);
+    if (v.n > 0) TRY(txn_delete(x->env->txn, plan->modify.table, v.ids, v.n, err));
+    exec_free(x, v.ids);
+    exec_free(x, v.rows);
     return TCUDB_OK;
+}
+
+/* Both parts' rows as they came; each part's are ascending. */
+static void merge(const NewRows parts[2], uint32_t *out)
+{
+    for (uint64_t a = 0, b = 0; a < parts[0].n || b < parts[1].n;) {
+        bool first = b == parts[1].n || (a < parts[0].n && parts[0].order[a] < parts[1].order[b]);
+        *out++ = first ? parts[0].order[a++] : parts[1].order[b++];
+    }
 }
 
 static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, Stage *down, Error *err)
@@ -186,13 +171,12 @@ static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, St
     if (parts[1].n > 0) TRY(delete_matched(x, node->plan, def, rows, &parts[1], err));
     TRY(unique_check(x, node, rows, parts, 2, err));
     for (uint32_t p = 0; p < 2; p++) TRY(append_part(x, node, rows, &parts[p], def->ncols, err));
-    uint32_t *all = exec_realloc(x, parts[0].order, (parts[0].n + parts[1].n + 1) * sizeof *all, err);
+    uint32_t *all = exec_alloc(x, (parts[0].n + parts[1].n + 1) * sizeof *all, err);
     TRY_PTR(all);
-    memcpy(all + parts[0].n, parts[1].order, parts[1].n * sizeof *all);
-    qsort(all, parts[0].n + parts[1].n, sizeof *all, by_row);
+    merge(parts, all);
     TRY(put_out(x, node, rows, all, parts[0].n + parts[1].n, down, err));
     exec_free(x, all);
-    exec_free(x, parts[1].order);
+    for (uint32_t p = 0; p < 2; p++) exec_free(x, parts[p].order);
     rows_free(rows);
     return TCUDB_OK;
 }
@@ -222,56 +206,18 @@ static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
 
 /* ---- DELETE, UPDATE ----------------------------------------------------------------------------------- */
 
-/* Deletes the rows whose ids are column 0; each once. */
-static tcudb_status delete_ids(Exec *x, Str table, const Rows *rows, uint64_t *deleted, Error *err)
-{
-    uint64_t *ids = exec_alloc(x, (rows->n + 1) * sizeof *ids, err);
-    TRY_PTR(ids);
-    memcpy(ids, rows->cols[0].data, rows->n * sizeof *ids);
-    sort_ids(ids, rows->n, 1);
-    uint64_t n = 0;
-    for (uint64_t i = 0; i < rows->n; i++)
-        if (i == 0 || ids[i] != ids[i - 1]) ids[n++] = ids[i];
-    *deleted = n;
-    if (n > 0) TRY(txn_delete(x->env->txn, table, ids, n, err));
-    exec_free(x, ids);
-    return TCUDB_OK;
-}
-
-/* Rows of an updated table: a join may name a row twice; PostgreSQL takes the first match. */
-static tcudb_status first_of_each(Exec *x, const Rows *rows, uint32_t **order, uint64_t *n, Error *err)
-{
-    typedef struct IdRow {
-        uint64_t id, row;
-    } IdRow;
-    IdRow *pairs = exec_alloc(x, (rows->n + 1) * sizeof *pairs, err);
-    TRY_PTR(pairs);
-    *order = exec_alloc(x, (rows->n + 1) * sizeof **order, err);
-    TRY_PTR(*order);
-    for (uint64_t i = 0; i < rows->n; i++) pairs[i] = (IdRow){((const uint64_t *)rows->cols[0].data)[i], i};
-    sort_ids(&pairs->id, rows->n, sizeof *pairs / sizeof(uint64_t)); /* ties in any order */
-    *n = 0;
-    for (uint64_t i = 0; i < rows->n;) {
-        uint64_t first = pairs[i].row, id = pairs[i].id;
-        for (; i < rows->n && pairs[i].id == id; i++)
-            if (pairs[i].row < first) first = pairs[i].row;
-        (*order)[(*n)++] = (uint32_t)first;
-    }
-    exec_free(x, pairs);
-    return TCUDB_OK;
-}
-
 static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     Rows *rows;
-    uint64_t n;
-    uint32_t *order;
+    RowIds v;
     TRY(exec_collect(x, node->inputs[0], &rows, err));
-    TRY(first_of_each(x, rows, &order, &n, err));
-    TRY(delete_ids(x, node->plan->modify.table, rows, &x->written, err));
+    TRY(row_ids_new(x, rows->cols[0].data, NULL, rows->n, &v, err));
+    if (v.n > 0) TRY(txn_delete(x->env->txn, node->plan->modify.table, v.ids, v.n, err));
+    x->written = v.n;
     atomic_store(&node->stats.rows, x->written);
-    TRY(put_out(x, node, rows, order, n, down, err));
-    exec_free(x, order);
+    exec_free(x, v.ids);
+    TRY(put_out(x, node, rows, v.rows, v.n, down, err));
+    exec_free(x, v.rows);
     rows_free(rows);
     return TCUDB_OK;
 }
@@ -279,13 +225,14 @@ static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
 static tcudb_status run_update(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     Rows *rows;
-    uint64_t deleted;
+    RowIds v;
     const TableDef *def = NULL;
-    NewRows part = {.first = 1};
     TRY(target_def(x, node, &def, err));
     TRY(collect_checked(x, node, def, 1, &rows, err));
-    TRY(first_of_each(x, rows, &part.order, &part.n, err));
-    TRY(delete_ids(x, node->plan->modify.table, rows, &deleted, err));
+    TRY(row_ids_new(x, rows->cols[0].data, NULL, rows->n, &v, err));
+    if (v.n > 0) TRY(txn_delete(x->env->txn, node->plan->modify.table, v.ids, v.n, err));
+    exec_free(x, v.ids);
+    NewRows part = {.first = 1, .order = v.rows, .n = v.n};
     TRY(unique_check(x, node, rows, &part, 1, err));
     TRY(append_part(x, node, rows, &part, def->ncols, err));
     atomic_store(&node->stats.rows, x->written);

@@ -57,14 +57,13 @@ static void describe(ContractRun *c)
     const ProductReport *r = &c->report;
     char doubles[64] = "";
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
-    snprintf(c->node->note, sizeof c->node->note,
-             "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
-             c->spec.fast        ? "fast (FP16 inputs): not exact, "
-             : c->spec.symmetric ? "symmetric "
-                                 : "",
-             product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
-             (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
-             r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
+    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s",
+              c->spec.fast        ? "fast (FP16 inputs): not exact, "
+              : c->spec.symmetric ? "symmetric "
+                                  : "",
+              product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
+              (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
+              r->heavy_keys, c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
@@ -76,9 +75,11 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
     describe(c);
+    exec_node_lock(c->node);
     c->node->product = (PhysProduct){.report = c->report,
                                      .direct = c->inputs[0].direct,
                                      .build_seconds = (double)(exec_clock() - c->started) * 1e-9};
+    exec_node_unlock(c->node);
     uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
     tcudb_status status = exec_source(c->x, c->node, c->down, tasks, emit_task, c, err);
     product_close(c->run);
@@ -112,9 +113,8 @@ static tcudb_status plan_sums(ContractRun *c, Sum **sums, Error *err)
 
 static tcudb_status by_row(ContractRun *c, const Sum *sums, Error *err)
 {
-    snprintf(c->node->note, sizeof c->node->note, "row by row %ux%ux%u: floating point too far apart for limbs%s%s",
-             c->spec.left.groups, c->spec.keys, c->spec.right.groups, c->how[0] == '\0' ? "" : ", compared by ",
-             c->how);
+    exec_note(c->node, "row by row %ux%ux%u: floating point too far apart for limbs%s%s", c->spec.left.groups,
+              c->spec.keys, c->spec.right.groups, c->how[0] == '\0' ? "" : ", compared by ", c->how);
     return exact_run(c->x, c->node, &c->spec, c->inputs, sums, c->output, c->down, err);
 }
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""How long after tcudb_interrupt a statement ends, for every kind of statement that can take long.
+
+usage: bench/interrupt_bench.py [PATTERN]    (BUILD, BENCH_ROWS default 2,000,000, BENCH_POINTS default 12)
+
+Each statement runs once whole; then it is interrupted at evenly spaced moments of that time, and again in a transaction
+that is rolled back. Printed: its whole time, how many of the interrupts came before its end, the longest wait.
+"""
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "test/oracle"))
+from engine import Database  # noqa: E402
+
+ROWS = int(os.environ.get("BENCH_ROWS", "2000000"))
+POINTS = int(os.environ.get("BENCH_POINTS", "12"))
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="tcudb-interrupt-"))
+
+SETUP = [
+    f"CREATE TABLE t AS SELECT i AS a, i % 1000 AS b, 'text ' || i % 5000 AS c, (i::bigint * 7919 % {ROWS})::int AS d, "
+    f"i / 3.0 AS e FROM generate_series(1, {ROWS}) g(i)",
+    "CREATE TABLE s AS SELECT a AS k, c AS v FROM t WHERE a % 3 = 0",
+    "CREATE TABLE copy_of_t AS SELECT * FROM t LIMIT 0",
+    f"COPY t TO '{FOLDER}/t.csv'",
+]
+JOINED = ", ".join(f"s s{i}" for i in range(60))
+CHAIN = " AND ".join(f"s{i}.k = s{i + 1}.k" for i in range(59))
+STATEMENTS = {
+    "update": "UPDATE t SET b = b + 1, c = c || 'x'",
+    "delete": "DELETE FROM t WHERE a % 2 = 0",
+    "insert select": "INSERT INTO copy_of_t SELECT * FROM t",
+    "insert select order by": "INSERT INTO copy_of_t SELECT * FROM t ORDER BY d",
+    "create table as": "CREATE TABLE made AS SELECT a, c, d FROM t",
+    "copy from": f"COPY copy_of_t FROM '{FOLDER}/t.csv'",
+    "copy to": f"COPY t TO '{FOLDER}/out.csv'",
+    "copy to, sorted": f"COPY (SELECT * FROM t ORDER BY d) TO '{FOLDER}/out.csv'",
+    "read_csv": f"SELECT count(*), sum(column1) FROM read_csv('{FOLDER}/t.csv', delim => E'\\t', header => false)",
+    "result of 2 M rows": "SELECT * FROM t",
+    "sort": "SELECT a FROM t ORDER BY d, c OFFSET 1999990",
+    "sort by text": "SELECT a FROM t ORDER BY c, d OFFSET 1999990",
+    "join": "SELECT count(*), sum(s.k) FROM t JOIN s ON t.d = s.k",
+    "join by text": "SELECT count(*) FROM t JOIN s ON t.c = s.v WHERE t.a < 20000",
+    "non-equi join": "SELECT count(*) FROM t JOIN s ON t.d < s.k WHERE t.a < 2000",
+    "aggregate, 2 M groups": "SELECT count(*) FROM (SELECT d, sum(a), min(c) FROM t GROUP BY d) x",
+    "aggregate by text": "SELECT count(*) FROM (SELECT c || d AS g, count(*) FROM t GROUP BY 1) x",
+    "count distinct": "SELECT count(DISTINCT d), count(DISTINCT c), count(DISTINCT e) FROM t",
+    "string_agg": "SELECT length(string_agg(c, ',')) FROM t",
+    "distinct": "SELECT count(*) FROM (SELECT DISTINCT c, d FROM t) x",
+    "union": "SELECT count(*) FROM (SELECT a, c FROM t UNION SELECT k, v FROM s) x",
+    "except": "SELECT count(*) FROM (SELECT a, c FROM t EXCEPT ALL SELECT k, v FROM s) x",
+    "window": "SELECT max(r) FROM (SELECT row_number() OVER (PARTITION BY b ORDER BY d) r FROM t) x",
+    "window, one partition": "SELECT max(r) FROM (SELECT sum(a) OVER (ORDER BY d ROWS 100 PRECEDING) r FROM t) x",
+    "window, min of a frame": "SELECT max(r) FROM (SELECT min(d) OVER (ORDER BY a ROWS 5000 PRECEDING) r FROM t WHERE a < 200000) x",
+    "window, rank": "SELECT max(r) FROM (SELECT rank() OVER (ORDER BY b) r, ntile(7) OVER (ORDER BY c) n FROM t) x",
+    "contraction": "SELECT x.b, y.b, count(*) FROM t x JOIN t y ON x.c = y.c GROUP BY 1, 2",
+    "contraction of sums": "SELECT x.b, sum(x.a::bigint * y.d) FROM t x JOIN t y ON x.c = y.c GROUP BY 1",
+    "recursion": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 300000) SELECT count(*) FROM r",
+    "correlated": "SELECT count(*) FROM t WHERE a < 3000 AND d > (SELECT avg(k) FROM s WHERE k % 7 <> t.b)",
+    "in subquery": "SELECT count(*) FROM t WHERE c || d IN (SELECT v || k FROM s)",
+    "regexp": "SELECT count(*) FROM t WHERE regexp_replace(c, '([0-9])', '<\\1>', 'g') LIKE '%<7>%'",
+    "md5": "SELECT max(md5(c || a)) FROM t",
+    "generate_series": "SELECT count(*) FROM generate_series(1, 50000000) g WHERE g % 7 = 3",
+    "call ssb": "CALL ssb(scale => 0.2)",
+    "parse: values": "INSERT INTO s VALUES " + ", ".join(f"({i}, 'v{i}')" for i in range(200000)),
+    "parse: in list": "SELECT count(*) FROM t WHERE a IN (" + ", ".join(str(i * 3) for i in range(400000)) + ")",
+    "parse: long text": "SELECT length('" + "x" * 40000000 + "')",
+    "optimise: 1,100 joins": "SELECT 1 FROM " + " JOIN ".join(
+        f"s s{i}" + (f" ON s{i}.k = s{i - 1}.k" if i else "") for i in range(1100)) + " LIMIT 0",
+    "optimise: 60 relations": f"SELECT count(*) FROM {JOINED} WHERE {CHAIN} AND s0.k < 0",
+    "optimise: 60, clique": f"SELECT count(*) FROM {JOINED} WHERE s0.k < 0 AND " + " AND ".join(
+        f"s{i}.k = s{j}.k" for i in range(24) for j in range(i)),
+    "optimise: 2,000 conjuncts": "SELECT count(*) FROM t WHERE " + " AND ".join(f"a + {i} <> d * {i}" for i in range(2000)),
+    "optimise: 1,600 columns": "SELECT " + ", ".join(f"a + {i}" for i in range(1600)) + " FROM t LIMIT 1",
+    "optimise: 1,000 unions": " UNION ALL ".join(f"SELECT {i}" for i in range(1000)),
+    "explain 1,100 joins": "EXPLAIN SELECT 1 FROM " + " JOIN ".join(
+        f"s s{i}" + (f" ON s{i}.k = s{i - 1}.k" if i else "") for i in range(1100)),
+}
+SETTINGS = {"contraction": "SET tcudb.engine = tcu", "contraction of sums": "SET tcudb.engine = tcu"}
+
+
+def run(conn, sql, after=None):
+    """Seconds until the end, seconds from the interrupt to the end, the error."""
+    at = [0.0]
+
+    def interrupt():
+        at[0] = time.perf_counter()
+        conn.lib.tcudb_interrupt(conn.conn)
+
+    timer = threading.Timer(after, interrupt) if after is not None else None
+    started = time.perf_counter()
+    if timer:
+        timer.start()
+    error = conn.execute(sql)
+    ended = time.perf_counter()
+    if timer:
+        timer.cancel()
+        timer.join()
+    return ended - started, ended - at[0] if 0 < at[0] < ended else None, error
+
+
+def measure(conn, name, sql):
+    setting = SETTINGS.get(name, "RESET tcudb.engine")
+    for statement in (setting, "BEGIN"):
+        assert conn.execute(statement) == "", statement
+    whole, _, error = run(conn, sql)
+    conn.execute("ROLLBACK")
+    waits, stopped = [], 0
+    for point in range(POINTS):
+        conn.execute("BEGIN")
+        _, wait, failed = run(conn, sql, whole * (point + 0.5) / POINTS)
+        conn.execute("ROLLBACK")
+        if wait is not None:
+            stopped += failed == "57014"
+            waits.append(wait)
+    worst = f"{max(waits) * 1000:9.1f}" if waits else "        -"
+    print(f"{name:28}{whole * 1000:11.0f} ms{stopped:6} of {len(waits):3}{worst} ms {error}", flush=True)
+
+
+def main():
+    database = Database(os.environ.get("BUILD", "build"), str(FOLDER / "db.tcu"))
+    conn = database.connect()
+    for statement in SETUP:
+        error = conn.execute(statement)
+        assert error == "", (statement, error)
+    print(f"{'statement':28}{'whole':>14}{'stopped':>13}{'longest wait':>14}")
+    for name, sql in STATEMENTS.items():
+        if len(sys.argv) < 2 or sys.argv[1] in name:
+            measure(conn, name, sql)
+    conn.close()
+    database.close()
+
+
+main()
