@@ -99,7 +99,8 @@ static void dense_counts(ProductRun *run, Block *b, uint32_t first, uint32_t row
     } else {
         for (uint32_t i = 0; i < rows; i++)
             for (uint32_t j = 0; j < run->spec->right.groups; j++)
-                b->counts[i * run->stride + j] = run->present[run->present_left ? first + i : j];
+                b->counts[i * run->stride + j] =
+                    run->left_present[first + i] & (run->right_present == NULL ? 1 : run->right_present[j]);
     }
 }
 

@@ -143,7 +143,8 @@ static double add_block(double sum, const float *terms, uint32_t n)
     for (uint32_t i = 0; i < n; i++) units += (int64_t)(terms[i] * per_unit);
     uint32_t bits = bit_width64((uint64_t)(units < 0 ? -units : units));
     int64_t cut = bits > DIGITS ? INT64_C(1) << (bits - DIGITS) : 1;
-    return (double)(units / cut * cut) * unit;
+    units = units / cut * cut;
+    return (double)units * unit;
 }
 
 static void end_block(FastLine *line)

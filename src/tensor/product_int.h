@@ -17,7 +17,7 @@ enum {
 typedef enum CountMode {
     COUNT_LIMBS,  /* ONES x ONES in limbs: exact whatever the cells hold */
     COUNT_BITS,   /* popcount: exact for unique cells, else positive where rows meet */
-    COUNT_PRESENT /* one side has every cell: rows meet wherever the other side has any */
+    COUNT_PRESENT /* the groups of one side have every cell or none: rows meet wherever both sides have any */
 } CountMode;
 
 /* A value column as a dense operand over the heavy keys: as doubles, or cell + shift >= 0 in limbs, or both. */
@@ -70,12 +70,11 @@ struct ProductRun {
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;
-    uint8_t *present; /* COUNT_PRESENT: right groups (or left ones) with any heavy cell */
-    bool present_left;
-    uint32_t block_rows;   /* left groups a task */
-    size_t stride;         /* right groups, padded */
-    Block *blocks;         /* one a worker */
-    struct FastLine *fast; /* one a worker */
+    uint8_t *left_present, *right_present; /* COUNT_PRESENT: groups with any heavy cell; NULL: all */
+    uint32_t block_rows;                   /* left groups a task */
+    size_t stride;                         /* right groups, padded */
+    Block *blocks;                         /* one a worker */
+    struct FastLine *fast;                 /* one a worker */
 };
 
 /* The right cells that left cell e, of this key, is multiplied by: of a symmetric product those from its own on. */

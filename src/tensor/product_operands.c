@@ -167,28 +167,58 @@ static void sum_right(ProductRun *run, Operand *op)
     }
 }
 
-/* Cells of either side under heavy keys. */
-static uint64_t heavy_cells(const ProductRun *run, const Cells *cells, bool by_key)
+/* Marks the left groups with any heavy cell; *full: each of them has all. */
+static tcudb_status mark_left(ProductRun *run, bool *full, Error *err)
 {
-    uint64_t n = 0;
-    if (!run->any_light && run->heavy == run->spec->keys) return cells->n;
-    for (uint32_t row = 0; row < cells->rows; row++)
-        for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++)
-            n += run->dense_key[by_key ? row : cells->ids[c]] != LIGHT;
-    return n;
+    const Cells *cells = &run->left;
+    run->left_present = mem_alloc_zero(run->mem, cells->rows, err);
+    TRY_PTR(run->left_present);
+    *full = true;
+    for (uint32_t row = 0; row < cells->rows; row++) {
+        uint64_t n = cells->starts[row + 1] - cells->starts[row];
+        if (run->heavy < run->spec->keys) {
+            n = 0;
+            for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++)
+                n += run->dense_key[cells->ids[c]] != LIGHT;
+        }
+        run->left_present[row] = n > 0;
+        *full &= n == 0 || n == run->heavy;
+    }
+    return TCUDB_OK;
 }
 
-/* Marks the groups of the side that may lack cells: they meet the full side wherever they have any. */
-static tcudb_status mark_present(ProductRun *run, Error *err)
+static tcudb_status mark_right(ProductRun *run, Error *err)
 {
-    uint32_t groups = run->present_left ? run->spec->left.groups : run->spec->right.groups;
-    run->present = mem_alloc_zero(run->mem, groups, err);
-    TRY_PTR(run->present);
-    const Cells *cells = run->present_left ? &run->left : &run->right;
-    for (uint32_t row = 0; row < cells->rows; row++)
-        for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1]; c++)
-            if (run->dense_key[run->present_left ? cells->ids[c] : row] != LIGHT)
-                run->present[run->present_left ? row : cells->ids[c]] = 1;
+    const Cells *cells = &run->right;
+    run->right_present = mem_alloc_zero(run->mem, cells->columns, err);
+    TRY_PTR(run->right_present);
+    uint32_t marked = 0;
+    for (uint32_t key = 0; key < cells->rows && marked < cells->columns; key++) {
+        if (run->dense_key[key] == LIGHT) continue;
+        for (uint64_t c = cells->starts[key]; c < cells->starts[key + 1]; c++) {
+            uint8_t *mark = &run->right_present[cells->ids[c]];
+            marked += *mark == 0;
+            *mark = 1;
+        }
+    }
+    return TCUDB_OK;
+}
+
+static bool right_full(const ProductRun *run)
+{
+    for (uint32_t key = 0; key < run->right.rows; key++)
+        if (run->dense_key[key] != LIGHT && run->right.starts[key + 1] - run->right.starts[key] < run->right.columns)
+            return false;
+    return true;
+}
+
+/* Where the present groups of one side have every heavy key, rows meet wherever both sides have any. */
+static tcudb_status try_present(ProductRun *run, Error *err)
+{
+    bool left_full = false;
+    TRY(mark_left(run, &left_full, err));
+    if (left_full) TRY(mark_right(run, err));
+    if (left_full || right_full(run)) run->count_mode = COUNT_PRESENT;
     return TCUDB_OK;
 }
 
@@ -197,13 +227,8 @@ static tcudb_status prepare_counts(ProductRun *run, Error *err)
     bool unique = run->left.unique && run->right.unique;
     uint64_t heavy = run->heavy;
     run->count_mode = run->spec->exact_counts && !unique ? COUNT_LIMBS : COUNT_BITS;
-    if (!run->spec->exact_counts && run->spec->form != FORM_BITS) {
-        bool left_full = heavy_cells(run, &run->left, false) == heavy * run->spec->left.groups;
-        bool right_full = heavy_cells(run, &run->right, true) == heavy * run->spec->right.groups;
-        if (left_full || right_full) run->count_mode = COUNT_PRESENT;
-        run->present_left = !left_full;
-    }
-    if (run->count_mode == COUNT_PRESENT) return mark_present(run, err);
+    if (!run->spec->exact_counts && run->spec->form != FORM_BITS) TRY(try_present(run, err));
+    if (run->count_mode == COUNT_PRESENT) return TCUDB_OK;
     if (run->count_mode == COUNT_BITS) {
         TRY(bitmat_new(run->mem, run->spec->left.groups, heavy, &run->left_bits, err));
         return bitmat_new(run->mem, run->spec->right.groups, heavy, &run->right_bits, err);
@@ -256,5 +281,6 @@ void operands_free(ProductRun *run)
     }
     if (run->left_bits.bits != NULL) bitmat_free(&run->left_bits);
     if (run->right_bits.bits != NULL) bitmat_free(&run->right_bits);
-    mem_free(run->mem, run->present, run->present_left ? run->spec->left.groups : run->spec->right.groups);
+    mem_free(run->mem, run->left_present, run->spec->left.groups);
+    mem_free(run->mem, run->right_present, run->spec->right.groups);
 }

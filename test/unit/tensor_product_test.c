@@ -308,6 +308,9 @@ static void full_matrices_need_no_count(void **state)
                         .nproducts = 1,
                         .products = {{0, 0}}};
     check_all_forms(&spec);
+    spec.left.groups = N + 3; /* groups that have no cell at all */
+    spec.right.groups = N + 2;
+    check_all_forms(&spec);
 }
 
 static void empty_sides_give_no_rows(void **state)
