@@ -66,11 +66,17 @@ bool kernels_have(KernelIsa isa)
 }
 #endif
 
+/* Asked once a process: in a virtual machine every CPUID costs microseconds, as much as a small product. */
 KernelIsa kernels_best_isa(void)
 {
-    KernelIsa isa = ISA_COUNT - 1;
-    while (!kernels_have(isa)) isa--;
-    return isa;
+    static _Atomic uint32_t known; /* isa + 1 */
+    uint32_t isa = atomic_load_explicit(&known, memory_order_relaxed);
+    if (isa == 0) {
+        isa = ISA_COUNT;
+        while (!kernels_have((KernelIsa)(isa - 1))) isa--;
+        atomic_store_explicit(&known, isa, memory_order_relaxed);
+    }
+    return (KernelIsa)(isa - 1);
 }
 
 const char *kernels_isa_name(KernelIsa isa)

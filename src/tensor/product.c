@@ -44,7 +44,10 @@ static void set_form(ProductRun *run)
     if (!dense) return;
     run->stride = (run->stride + LIMB_ROWS_B - 1) / LIMB_ROWS_B * LIMB_ROWS_B;
     size_t row = run->stride * (sizeof(uint64_t) + run->spec->nproducts * (run->wide ? 16 : 8));
-    size_t rows = BLOCK_BYTES / row / LIMB_ROWS_A * LIMB_ROWS_A;
+    size_t bytes = run->memory == 0 || run->memory / 4 / pool_workers(run->pool) > BLOCK_BYTES
+                       ? BLOCK_BYTES
+                       : run->memory / 4 / pool_workers(run->pool);
+    size_t rows = bytes / row / LIMB_ROWS_A * LIMB_ROWS_A;
     run->block_rows = rows < LIMB_ROWS_A ? LIMB_ROWS_A : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : (uint32_t)rows;
 }
 
@@ -57,6 +60,14 @@ static tcudb_status build_right(ProductRun *run, Error *err)
     return cells_transpose(&run->left, run->pool, run->mem, run->cancel, &run->right, run->places, err);
 }
 
+/* Half of what the cells have left of the budget, unless the spec says. */
+static size_t operand_memory(const ProductRun *run)
+{
+    size_t limit = atomic_load(&run->mem->limit), used = atomic_load(&run->mem->used);
+    if (run->spec->memory != 0 || limit == 0) return run->spec->memory;
+    return limit > used ? (limit - used) / 2 + 1 : 1;
+}
+
 static tcudb_status build(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
@@ -64,6 +75,7 @@ static tcudb_status build(ProductRun *run, Error *err)
     TRY(cells_build(&spec->left, spec->keys, false, run->pool, run->mem, run->cancel, &run->left, err));
     TRY(build_right(run, err));
     TRY(product_prove(run, err));
+    run->memory = operand_memory(run);
     TRY(product_plan(run, err));
     set_form(run);
     if (run->heavy > 0) TRY(operands_build(run, err));

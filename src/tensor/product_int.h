@@ -63,6 +63,7 @@ struct ProductRun {
     Cells left, right;   /* left: rows are groups; right: rows are keys */
     uint32_t *dense_key; /* a key's column in the dense operands, or LIGHT */
     uint32_t heavy;      /* dense columns */
+    size_t memory;       /* that the dense operands may take; 0: any */
     bool any_light;      /* some key with pairs is light */
     bool wide;
     bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */

@@ -121,11 +121,12 @@ static void choose_split(ProductRun *run, const Keys *keys)
     }
     mark_heavy(run, keys, limit);
     snprintf(run->report->why, sizeof run->report->why, "%u of %u keys dense", run->heavy, run->spec->keys);
-    bool full = run->spec->memory != 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory;
-    for (; full && run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->spec->memory; limit *= 2) {
+    bool full = run->memory != 0 && operand_bytes(run, run->heavy) > (double)run->memory;
+    for (; full && run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->memory; limit *= 2) {
         limit = fmax(limit, 1);
         mark_heavy(run, keys, limit);
     }
+    run->report->short_of_memory = full;
     if (full)
         snprintf(run->report->why, sizeof run->report->why, "memory limit leaves room for %u dense keys", run->heavy);
 }
