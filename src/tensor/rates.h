@@ -3,8 +3,8 @@
  *
  * One value of Rates is passed to whatever prices plans: opt/ (which plan), tensor/ (which keys are dense), exec/
  * (predicted beside actual). Steps whose speed depends on the memory they touch are curves over the number of
- * entries (16 to 32 bytes each) of the table at hand, interpolated in the logarithms of both. The defaults are those
- * of one core of a Zen 4 at 3.7 GHz; `tcudb calibrate` measures the machine's own.
+ * entries (16 to 32 bytes each) of the table at hand, interpolated in the logarithms of both. The defaults were
+ * fitted to bench/optimizer_bench.py on an Intel Xeon with AVX-512; `tcudb calibrate` measures the machine's own.
  */
 #ifndef TENSOR_RATES_H
 #define TENSOR_RATES_H
