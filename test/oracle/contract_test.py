@@ -2,7 +2,7 @@
 
 usage: contract_test.py [--seed N] [--seeds N] [--queries N]
 
-Every query runs with contractions forced and with contractions off. The test also fails if too few of the queries
+Every query runs with contractions forced, in a form of products for each seed, and with contractions off. The test also fails if too few of the queries
 became contractions or a form of comparison was never used, and lists with -v why the others did not.
 """
 import argparse
@@ -22,6 +22,7 @@ from postgres import Cluster, Skip  # noqa: E402
 MODES = [["SET tcudb.engine = tcu", "SET tcudb.contraction = on"], ["RESET tcudb.engine", "SET tcudb.contraction = off"]]
 COLUMNS = [("k", "int"), ("j", "int"), ("g", "int"), ("h", "text"), ("x", "int"), ("y", "bigint"), ("p", "numeric(8,2)"),
            ("d", "date"), ("s", "smallint"), ("q", "numeric(12,4)"), ("f", "float8"), ("w", "float8"), ("r", "real")]
+FORMS = ["auto", "dense", "split", "sparse", "doubles", "bits"]
 WORDS = ["", "a", "ab", "b", "zz", "Q", "long text that fits no inline slot"]
 
 
@@ -191,6 +192,8 @@ def run_seed(seed, queries, build, cluster, tally, plans, forms):
             if result.error:
                 raise SystemExit(f"{result.error.message}\n    {statement}")
     statements = [gen.query() for _ in range(queries)]
+    form = FORMS[seed % len(FORMS)]
+    ours.run(f"SET tcudb.product_form = {form}")
     for mode in MODES:
         for setting in mode:
             ours.run(setting)
@@ -199,7 +202,7 @@ def run_seed(seed, queries, build, cluster, tally, plans, forms):
             tally.check(ours, theirs, statement)
             if len(tally.differences) > before:
                 sql, difference = tally.differences[-1]
-                tally.differences[-1] = (f"[seed {seed}; {'; '.join(mode)}] {sql}", difference)
+                tally.differences[-1] = (f"[seed {seed}, form {form}; {'; '.join(mode)}] {sql}", difference)
             if mode is MODES[0]:
                 plan = "\n".join(row[0] for row in ours.run("EXPLAIN ANALYZE " + statement).rows)
                 forms.update(re.findall(r"compared by ([a-z ]+)", plan))
