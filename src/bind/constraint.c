@@ -79,6 +79,7 @@ static tcudb_status key_columns(Binder *b, const TableBuild *t, const PgQuery__C
 static tcudb_status key_name(Binder *b, const TableBuild *t, const char *given, KeyDef *key, Error *err)
 {
     const char *made = t->table;
+    assert(key->cols != NULL);
     for (uint32_t i = 0; i < key->ncols && !key->primary; i++) {
         made = arena_printf(b->arena, err, "%s_" STR_FMT, made, STR_ARG(t->cols[key->cols[i]].name));
         TRY_PTR(made);

@@ -127,7 +127,7 @@ static tcudb_status listed(const KeyBinder *k, const PgQuery__GroupingSet *set, 
         TRY(sets_of(k, set->content[i], &more, err));
         TRY(new_sets(k->b, out->n + more.n, &both, err));
         if (out->n > 0) memcpy(both.sets, out->sets, out->n * sizeof *both.sets);
-        memcpy(both.sets + out->n, more.sets, more.n * sizeof *both.sets);
+        if (more.n > 0) memcpy(both.sets + out->n, more.sets, more.n * sizeof *both.sets);
         *out = both;
     }
     return TCUDB_OK;
@@ -347,6 +347,7 @@ tcudb_status bind_grouping_plan(Binder *b, const Block *block, const GroupKeys *
     NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols, err); /* under the ids that are referred to */
     TRY_PTR(exprs);
     const GroupingCall *call = block->groupings;
+    assert(*out != NULL); /* there is a set */
     for (uint32_t i = 0; i < ncols; i++) {
         const PlanCol *col = &(*out)->cols[i];
         exprs[i].expr = expr_col(b->arena, col->id, col->type, 0, err);

@@ -9,6 +9,8 @@
  */
 #include "exec/cpu/modify_int.h"
 
+#include <assert.h>
+
 typedef struct Insert {
     Exec *x;
     Str table;
@@ -194,6 +196,7 @@ static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
     const double bulk_rows = 4 * SEGMENT_ROWS; /* fewer would end in many small segments */
     const TableDef *def = NULL;
     TRY(target_def(x, node, &def, err));
+    assert(def != NULL);
     if (node->plan->ncols > 0 || def->nkeys > 0)
         TRY(insert_kept(x, node, def, down, err));
     else if (node->plan->inputs[0]->rows >= bulk_rows)
@@ -228,6 +231,7 @@ static tcudb_status run_update(Exec *x, PhysNode *node, Stage *down, Error *err)
     RowIds v;
     const TableDef *def = NULL;
     TRY(target_def(x, node, &def, err));
+    assert(def != NULL);
     TRY(collect_checked(x, node, def, 1, &rows, err));
     TRY(row_ids_new(x, rows->cols[0].data, NULL, rows->n, &v, err));
     if (v.n > 0) TRY(txn_delete(x->env->txn, node->plan->modify.table, v.ids, v.n, err));

@@ -271,6 +271,7 @@ static tcudb_status take_row(Unique *u, uint32_t part, uint64_t at, bool *skip, 
 static tcudb_status take_rows(Unique *u, Error *err)
 {
     uint64_t at[2] = {0, 0}, kept[2] = {0, 0};
+    assert(u->nparts <= 2);
     for (;;) {
         uint32_t part = u->nparts;
         for (uint32_t p = 0; p < u->nparts; p++) {
