@@ -163,6 +163,17 @@ static tcudb_status aggregate_args(Binder *b, Block *block, const PgQuery__FuncC
     return bind_expr(b, block, by->node, &(*out)[0], err);
 }
 
+/* PostgreSQL names the direct arguments first. */
+static tcudb_status no_ordered_set(const char *name, const Type *types, uint32_t n, int position, Error *err)
+{
+    const char *direct = n > 1 ? type_base_name(types[1]) : "";
+    error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position, "function %s(%s%s%s) does not exist", name, direct,
+             n > 1 ? ", " : "", type_base_name(types[0]));
+    error_hint(err,
+               "No function matches the given name and argument types. You might need to add explicit type casts.");
+    return TCUDB_ERROR;
+}
+
 tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out, Error *err)
 {
     const char *name = bind_func_name(call);
@@ -174,7 +185,8 @@ tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCal
     if (n > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
     for (size_t i = 0; i < n; i++) types[i] = args[i]->type;
     AggCallType type;
-    TRY(agg_resolve(str_of(name), types, n, call->agg_star, position, &type, err));
+    tcudb_status status = agg_resolve(str_of(name), types, n, call->agg_star, position, &type, err);
+    if (status != TCUDB_OK) return call->agg_within_group ? no_ordered_set(name, types, n, position, err) : status;
     TRY(check_within_group(call, name, position, err));
     assert(n <= 2);
     out->kind = type.kind;

@@ -215,6 +215,9 @@ static tcudb_status range_end(Binder *b, Block *block, const Node *node, const S
                         "argument of RANGE must not contain variables");
     }
     TRY(range_types(key->expr->type, (*offset)->type, position, &common, &step, err));
+    bool whole = key->expr->type.id == TYPE_INT2 || key->expr->type.id == TYPE_INT4 || key->expr->type.id == TYPE_INT8;
+    if (whole)
+        TRY(bind_coerce(b, *offset, TYPE(TYPE_INT8), CAST_IMPLICIT, position, offset, err)); /* a parameter's type */
     TRY(bind_coerce(b, *offset, step, CAST_IMPLICIT, position, offset, err));
     if (*range_key == NULL) TRY(bind_coerce(b, key->expr, common, CAST_IMPLICIT, 0, range_key, err));
     Expr *args[2] = {*range_key, *offset};
