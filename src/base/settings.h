@@ -24,7 +24,7 @@ typedef struct Settings {
 } Settings;
 
 enum { ENGINE_AUTO, ENGINE_CPU, ENGINE_GPU, ENGINE_TCU }; /* settings.engine */
-enum { EAGER_AUTO, EAGER_ON, EAGER_OFF };                  /* settings.eager */
+enum { EAGER_AUTO, EAGER_ON, EAGER_OFF };                 /* settings.eager */
 enum { PRECISION_EXACT, PRECISION_FAST };                 /* settings.precision */
 
 void settings_init(Settings *settings);

@@ -135,8 +135,8 @@ static Price node_price(const CostEnv *env, const Plan *plan, double out_kept, d
     }
 }
 
-/* Share of its left rows that a join's bitmap leaves in the scan that they come from (rule_semi.c); 1: none does, or the
- * numbers of rows are counted ones. */
+/* Share of its left rows that a join's bitmap leaves in the scan that they come from (rule_semi.c); 1: none does, or
+ * the numbers of rows are counted ones. */
 static double bitmap_share(const CostEnv *env, const Plan *join)
 {
     static const double WORTH = 0.8;

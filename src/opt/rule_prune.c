@@ -298,7 +298,8 @@ static tcudb_status prune_contract(Opt *opt, Plan *plan, const ColSet *need, boo
     return TCUDB_OK;
 }
 
-/* Calls that nobody reads are not made, and a window without calls goes; its outputs stay its input's and the calls'. */
+/* Calls that nobody reads are not made, and a window without calls goes; its outputs stay its input's and the calls'.
+ */
 static tcudb_status prune_window(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
 {
     Plan *plan = *slot, *input = plan->inputs[0];

@@ -5,6 +5,7 @@
 
 const char *candidate_name(CandidateForm form)
 {
-    static const char *const names[CANDIDATE_FORMS] = {"plain", "vector", "sparse", "dense", "bits", "split", "doubles"};
+    static const char *const names[CANDIDATE_FORMS] = {"plain", "vector", "sparse", "dense",
+                                                       "bits",  "split",  "doubles"};
     return names[form];
 }
