@@ -20,8 +20,8 @@ enum { RUNS = 3, ALL_POINTS = -1, ROWS = 1 << 20 };
 
 typedef struct Step {
     const char *rate;
-    int point;       /* of a curve or of the instruction sets; ALL_POINTS: all of them alike */
     const char *sql; /* NULL: a product */
+    int point;       /* of a curve or of the instruction sets; ALL_POINTS: all of them alike */
     uint32_t groups[2], keys, rows;
     int32_t low, high; /* of the values; both 0: none */
     ProductForm form;
@@ -46,36 +46,36 @@ static const char setup[] =
 #define DIMENSION(d, a) "SELECT sum(t.v), sum(d.w) FROM t JOIN " d " d ON t." a " = d.id"
 
 static const Step steps[] = {
-    {"group_value", 0, "SELECT sum(v), sum(a10), sum(a13), sum(a16) FROM t"},
-    {"filter_row", 0, "SELECT min(v) FROM t WHERE a13 + v = 7"},
-    {"dense_group", 0, "SELECT a10, count(*) FROM t GROUP BY a10"},
-    {"dense_group", 1, "SELECT a13, count(*) FROM t GROUP BY a13"},
-    {"dense_group", 2, "SELECT a16, count(*) FROM t GROUP BY a16"},
-    {"group_out", 0, "SELECT id, count(*) FROM d19 GROUP BY id"},
-    {"dense_group", 3, "SELECT a19, count(*) FROM t GROUP BY a19"},
-    {"group", 0, "SELECT f10, count(*) FROM t GROUP BY f10"},
-    {"group", 1, "SELECT f13, count(*) FROM t GROUP BY f13"},
-    {"group", 2, "SELECT f16, count(*) FROM t GROUP BY f16"},
-    {"group_new", 0, "SELECT f20, count(*) FROM t GROUP BY f20"},
-    {"group", 3, "SELECT f19, count(*) FROM t GROUP BY f19"},
-    {"probe", 0, DIMENSION("d10", "a10")},
-    {"probe", 1, DIMENSION("d13", "a13")},
-    {"probe", 2, DIMENSION("d16", "a16")},
-    {"probe", 3, DIMENSION("d19", "a19")},
-    {"pair_row", 0, "SELECT sum(a.v), sum(b.v) FROM p a JOIN p b ON a.k = b.k"},
-    {"range_row", 0, "SELECT sum(a.v), sum(b.v) FROM q a JOIN q b ON a.k = b.k"},
-    {"cell", ALL_POINTS, NULL, {1000, 1000}, 50000, 200000, 0, 0, FORM_SPARSE},
-    {"cell_value", 0, NULL, {1000, 1000}, 50000, 200000, 0, 200, FORM_SPARSE},
-    {"pair", 0, NULL, {1000, 1000}, 500, 100000, 0, 0, FORM_SPARSE},
-    {"pair", 1, NULL, {1000, 8000}, 500, 100000, 0, 0, FORM_SPARSE},
-    {"pair", 2, NULL, {100, 65000}, 100, 100000, 0, 0, FORM_SPARSE},
-    {"pair_value", 0, NULL, {1000, 1000}, 500, 100000, 0, 200, FORM_SPARSE},
-    {"emit", 0, NULL, {2000, 2000}, 60000, 120000, 0, 0, FORM_SPARSE},
-    {"fill", 0, NULL, {512, 512}, 512, 260000, 0, 200, FORM_DENSE},
-    {"background", 0, NULL, {512, 512}, 512, 20000, -100, 100, FORM_DENSE},
-    {"mac", ISA_COUNT, NULL, {1000, 1000}, 4000, 100000, 0, 200, FORM_DENSE},
-    {"mac_double", ISA_COUNT, NULL, {1000, 1000}, 1000, 100000, 0, 200, FORM_DOUBLES},
-    {"bit", ISA_COUNT, NULL, {2000, 2000}, 8000, 100000, 0, 0, FORM_BITS},
+    {"group_value", "SELECT sum(v), sum(a10), sum(a13), sum(a16) FROM t", 0},
+    {"filter_row", "SELECT min(v) FROM t WHERE a13 + v = 7", 0},
+    {"dense_group", "SELECT a10, count(*) FROM t GROUP BY a10", 0},
+    {"dense_group", "SELECT a13, count(*) FROM t GROUP BY a13", 1},
+    {"dense_group", "SELECT a16, count(*) FROM t GROUP BY a16", 2},
+    {"group_out", "SELECT id, count(*) FROM d19 GROUP BY id", 0},
+    {"dense_group", "SELECT a19, count(*) FROM t GROUP BY a19", 3},
+    {"group", "SELECT f10, count(*) FROM t GROUP BY f10", 0},
+    {"group", "SELECT f13, count(*) FROM t GROUP BY f13", 1},
+    {"group", "SELECT f16, count(*) FROM t GROUP BY f16", 2},
+    {"group_new", "SELECT f20, count(*) FROM t GROUP BY f20", 0},
+    {"group", "SELECT f19, count(*) FROM t GROUP BY f19", 3},
+    {"probe", DIMENSION("d10", "a10"), 0},
+    {"probe", DIMENSION("d13", "a13"), 1},
+    {"probe", DIMENSION("d16", "a16"), 2},
+    {"probe", DIMENSION("d19", "a19"), 3},
+    {"pair_row", "SELECT sum(a.v), sum(b.v) FROM p a JOIN p b ON a.k = b.k", 0},
+    {"range_row", "SELECT sum(a.v), sum(b.v) FROM q a JOIN q b ON a.k = b.k", 0},
+    {"cell", NULL, ALL_POINTS, {1000, 1000}, 50000, 200000, 0, 0, FORM_SPARSE},
+    {"cell_value", NULL, 0, {1000, 1000}, 50000, 200000, 0, 200, FORM_SPARSE},
+    {"pair", NULL, 0, {1000, 1000}, 500, 100000, 0, 0, FORM_SPARSE},
+    {"pair", NULL, 1, {1000, 8000}, 500, 100000, 0, 0, FORM_SPARSE},
+    {"pair", NULL, 2, {100, 65000}, 100, 100000, 0, 0, FORM_SPARSE},
+    {"pair_value", NULL, 0, {1000, 1000}, 500, 100000, 0, 200, FORM_SPARSE},
+    {"emit", NULL, 0, {2000, 2000}, 60000, 120000, 0, 0, FORM_SPARSE},
+    {"fill", NULL, 0, {512, 512}, 512, 260000, 0, 200, FORM_DENSE},
+    {"background", NULL, 0, {512, 512}, 512, 20000, -100, 100, FORM_DENSE},
+    {"mac", NULL, ISA_COUNT, {1000, 1000}, 4000, 100000, 0, 200, FORM_DENSE},
+    {"mac_double", NULL, ISA_COUNT, {1000, 1000}, 1000, 100000, 0, 200, FORM_DOUBLES},
+    {"bit", NULL, ISA_COUNT, {2000, 2000}, 8000, 100000, 0, 0, FORM_BITS},
 };
 
 enum { NSTEPS = sizeof steps / sizeof steps[0] };
