@@ -336,6 +336,82 @@ tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, St
     return finish(&a, stmt, err);
 }
 
+/* ---- unique indexes: keys by another name */
+
+static tcudb_status index_name(Binder *b, const TableDef *def, const PgQuery__IndexStmt *node, char **out, Error *err)
+{
+    char *name = arena_printf(b->arena, err, STR_FMT, STR_ARG(def->name));
+    for (size_t i = 0; i < node->n_index_params && name != NULL; i++)
+        name = arena_printf(b->arena, err, "%s_%s", name, node->index_params[i]->index_elem->name);
+    TRY_PTR(name);
+    *out = node->idxname[0] != '\0' ? node->idxname : arena_printf(b->arena, err, "%s_idx", name);
+    return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+/* The same as a UNIQUE constraint of that name, in the parser's terms. */
+static tcudb_status index_constraint(Binder *b, const PgQuery__IndexStmt *node, PgQuery__Constraint *out, Error *err)
+{
+    size_t n = node->n_index_params;
+    PgQuery__Node *nodes = ARENA_ARRAY(b->arena, PgQuery__Node, n + 1, err);
+    TRY_PTR(nodes);
+    PgQuery__String *strings = ARENA_ARRAY(b->arena, PgQuery__String, n + 1, err);
+    TRY_PTR(strings);
+    out->keys = ARENA_ARRAY(b->arena, PgQuery__Node *, n + 1, err);
+    TRY_PTR(out->keys);
+    out->n_keys = n;
+    out->contype = PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE;
+    out->nulls_not_distinct = node->nulls_not_distinct;
+    for (size_t i = 0; i < n; i++) {
+        pg_query__string__init(&strings[i]);
+        pg_query__node__init(&nodes[i]);
+        strings[i].sval = node->index_params[i]->index_elem->name;
+        nodes[i].node_case = PG_QUERY__NODE__NODE_STRING;
+        nodes[i].string = &strings[i];
+        out->keys[i] = &nodes[i];
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, Stmt *stmt,
+                                     Error *err)
+{
+    Alter a;
+    bool check;
+    uint32_t at;
+    PgQuery__Constraint constraint = PG_QUERY__CONSTRAINT__INIT;
+    if (node->where_clause != NULL) return error_unsupported(err, 0, "a unique index with WHERE");
+    for (size_t i = 0; i < node->n_index_params; i++)
+        if (node->index_params[i]->index_elem->name[0] == '\0')
+            return error_unsupported(err, 0, "a unique index on an expression");
+    TRY(alter_new(b, table, 1, &a, err));
+    TRY(index_name(b, a.old, node, &constraint.conname, err));
+    if (node->if_not_exists && constraint_named(&a, constraint.conname, &check, &at) != NULL) return TCUDB_OK;
+    TRY(index_constraint(b, node, &constraint, err));
+    TRY(bind_constraint_key(b, &a.t, &constraint, NULL, err));
+    TRY(finish(&a, stmt, err));
+    stmt->tag = "CREATE INDEX";
+    return TCUDB_OK;
+}
+
+tcudb_status bind_alter_drop_index(Binder *b, Str name, Stmt *stmt, Error *err)
+{
+    Txn *txn = b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const Table *table = txn_table_at(txn, t);
+        const TableDef *def = table_def(table);
+        for (uint32_t k = 0; k < def->nkeys; k++) {
+            Alter a;
+            if (!str_equal(def->keys[k].name, name)) continue;
+            TRY(alter_new(b, table, 0, &a, err));
+            memmove(a.t.keys + k, a.t.keys + k + 1, (--a.t.nkeys - k) * sizeof *a.t.keys);
+            TRY(finish(&a, stmt, err));
+            stmt->tag = "DROP INDEX";
+            return TCUDB_OK;
+        }
+    }
+    return TCUDB_OK;
+}
+
 /* ---- renaming columns and constraints */
 
 static tcudb_status rename_column(Alter *a, const char *from, const char *to, Error *err)

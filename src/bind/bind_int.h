@@ -416,6 +416,11 @@ tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const No
                                           Error *err) MUST_CHECK;
 tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* A key of the index's name and columns. The statement stays as it is if there is one and IF NOT EXISTS was said. */
+tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, Stmt *stmt,
+                                     Error *err) MUST_CHECK;
+/* The key of that name goes; without one the statement stays as it is: other indexes are nothing. */
+tcudb_status bind_alter_drop_index(Binder *b, Str name, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;

@@ -328,12 +328,14 @@ tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt,
         stmt->view = true;
         break;
     case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX:
-        stmt->kind = STMT_NOTHING; /* as CREATE INDEX made nothing */
+        stmt->kind = STMT_NOTHING; /* unless it is a key's: CREATE INDEX made nothing else */
         stmt->tag = "DROP INDEX";
         break;
     default: return error_unsupported(err, 0, "DROP of this kind of object");
     }
-    return drop_names(b, node, stmt, err);
+    TRY(drop_names(b, node, stmt, err));
+    if (node->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) return TCUDB_OK;
+    return stmt->nnames == 1 ? bind_alter_drop_index(b, stmt->names[0], stmt, err) : TCUDB_OK;
 }
 
 tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err)
@@ -380,10 +382,5 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
         tcudb_status status = bind_column_number(table_def(table), str_of(name), 0, &col, NULL);
         if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", name);
     }
-    if (node->unique) {
-        error_unsupported(err, bind_position(b, node->relation->location), "a unique index");
-        error_hint(err, "ALTER TABLE ... ADD UNIQUE (...) does the same.");
-        return TCUDB_ERROR;
-    }
-    return TCUDB_OK;
+    return node->unique ? bind_alter_unique_index(b, table, node, stmt, err) : TCUDB_OK;
 }

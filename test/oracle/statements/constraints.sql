@@ -75,3 +75,18 @@ insert into p(id) values (500);
 create table c4(a int, b int, constraint k unique (a), constraint k unique (b));
 create table c4(a int, constraint k9 check (a > 1), constraint k9 unique (a));
 create table c4(a int unique, b int unique, unique (a));
+-- a unique index is a key
+CREATE TABLE indexed (a int, b int);
+INSERT INTO indexed VALUES (1, 1), (2, 1), (NULL, 2), (NULL, 2);
+CREATE UNIQUE INDEX indexed_i ON indexed (a);
+INSERT INTO indexed VALUES (1, 5);
+CREATE UNIQUE INDEX indexed_j ON indexed (b);
+CREATE UNIQUE INDEX IF NOT EXISTS indexed_i ON indexed (a);
+INSERT INTO indexed VALUES (3, 5) ON CONFLICT (a) DO NOTHING;
+DROP INDEX indexed_i;
+INSERT INTO indexed VALUES (1, 5);
+CREATE UNIQUE INDEX ON indexed (a, b DESC);
+INSERT INTO indexed VALUES (1, 5);
+CREATE INDEX indexed_k ON indexed (a);
+DROP INDEX indexed_k;
+SELECT * FROM indexed ORDER BY a, b;
