@@ -181,7 +181,7 @@ tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCal
     Expr **args = NULL;
     uint32_t n = 0;
     TRY(aggregate_args(b, block, call, &args, &n, out, err));
-    Type types[FUNC_MAX_ARGS];
+    Type types[FUNC_MAX_ARGS] = {{0}};
     if (n > FUNC_MAX_ARGS) return error_unsupported(err, position, "an aggregate of so many arguments");
     for (size_t i = 0; i < n; i++) types[i] = args[i]->type;
     AggCallType type;

@@ -323,7 +323,7 @@ static tcudb_status check_window_call(Verifier *v, const WindowCall *call, uint3
     for (uint32_t k = 0; k < 3; k++) {
         if (range[k] == NULL) continue;
         TRY(check_expr(v, range[k]));
-        if (range[k]->kind != EXPR_COL || !type_equal(range[k]->type, range[0]->type))
+        if (range[k]->kind != EXPR_COL || range[0] == NULL || !type_equal(range[k]->type, range[0]->type))
             return fault(v, "a frame's bound is no column of its key's type");
     }
     bool start = call->start == FRAME_PRECEDING || call->start == FRAME_FOLLOWING;

@@ -111,6 +111,7 @@ static const UnitWord unit_words[] = {
 static Unit find_unit(Str text)
 {
     char word[32];
+    assert(text.ptr != NULL || text.len == 0);
     if (text.len >= sizeof word) return UNIT_NONE;
     for (uint32_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];

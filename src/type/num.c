@@ -310,7 +310,7 @@ tcudb_status num_div(Num a, Num b, Num *out, Error *err)
 
 tcudb_status num_variance(int128 n, Num sum, Num squares, bool sample, bool root, Num *out, Error *err)
 {
-    Num a, b;
+    Num a = NUM_INT(0), b = NUM_INT(0);
     assert(n > (sample ? 1 : 0));
     TRY(num_mul(NUM_INT(n), squares, &a, err));
     TRY(num_mul(sum, sum, &b, err));
