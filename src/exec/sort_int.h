@@ -41,8 +41,6 @@ enum { SORT_TASK = 65536 };
  * bytes of it), for int128 and Num (saturated, digits cut off); Interval has none (0). NULLs get any word.
  * Rows: from + sel[i], or from + i. */
 void sort_words(const SortColumn *c, uint64_t from, const uint16_t *sel, uint32_t n, uint64_t *out);
-/* Whether equal words of the type mean equal values. */
-bool sort_words_exact(Phys phys);
 /* Settles how keys become codes and fills the items, in the order of rows. */
 tcudb_status sort_make_items(Sorter *s, Error *err) MUST_CHECK;
 /* < 0: row a before b by the columns from `from` on; 0: equal. */

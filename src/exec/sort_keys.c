@@ -115,7 +115,8 @@ void sort_words(const SortColumn *c, uint64_t from, const uint16_t *sel, uint32_
     }
 }
 
-bool sort_words_exact(Phys phys)
+/* Whether equal words of the type mean equal values. */
+static bool sort_words_exact(Phys phys)
 {
     return phys != PHYS_I128 && phys != PHYS_NUM && phys != PHYS_INTERVAL && phys != PHYS_STR;
 }

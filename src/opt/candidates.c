@@ -62,14 +62,21 @@ static tcudb_status price_ordinary(Opt *opt, Candidates *list, const Plan *plan,
     return TCUDB_OK;
 }
 
-tcudb_status candidates_ordinary(Opt *opt, Candidates *list, const Plan *plan, Error *err)
+/* Prices on copies: what is tried there is no change of the plan. */
+static tcudb_status pricing(Opt *opt, Candidates *list, const Plan *plan,
+                            tcudb_status (*price)(Opt *, Candidates *, const Plan *, Error *), Error *err)
 {
-    bool changed = opt->changed, pricing = opt->pricing;
+    bool changed = opt->changed, before = opt->pricing;
     opt->pricing = true;
-    tcudb_status status = price_ordinary(opt, list, plan, err);
-    opt->pricing = pricing;
+    tcudb_status status = price(opt, list, plan, err);
+    opt->pricing = before;
     opt->changed = changed;
     return status;
+}
+
+tcudb_status candidates_ordinary(Opt *opt, Candidates *list, const Plan *plan, Error *err)
+{
+    return pricing(opt, list, plan, price_ordinary, err);
 }
 
 /* ---- contractions --------------------------------------------------------------------------------- */
@@ -227,12 +234,7 @@ static tcudb_status price_contract(Opt *opt, Candidates *list, const Plan *node,
 
 tcudb_status candidates_contract(Opt *opt, Candidates *list, const Plan *contract, Error *err)
 {
-    bool changed = opt->changed, pricing = opt->pricing;
-    opt->pricing = true;
-    tcudb_status status = price_contract(opt, list, contract, err);
-    opt->pricing = pricing;
-    opt->changed = changed;
-    return status;
+    return pricing(opt, list, contract, price_contract, err);
 }
 
 /* ---- choice ---------------------------------------------------------------------------------------- */
