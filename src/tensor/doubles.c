@@ -70,6 +70,13 @@ void double_set_right(DoubleMatrix *matrix, uint32_t k, const uint32_t *at, cons
     for (uint32_t i = 0; i < n; i++) to[at[i] / DOUBLE_ROWS_B * half + at[i] % DOUBLE_ROWS_B] = (double)values[i];
 }
 
+void double_put(DoubleMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n)
+{
+    size_t half = half_cells(matrix), width = matrix->half_rows;
+    for (uint32_t i = 0; i < n; i++)
+        matrix->cells[rows[i] / width * half + ks[i] * width + rows[i] % width] = (double)values[i];
+}
+
 static void tile_plain(const double *a, const double *b, uint32_t n, int64_t *out, size_t stride)
 {
     double sums[DOUBLE_ROWS_A][DOUBLE_ROWS_B] = {{0}};

@@ -54,6 +54,11 @@ void limb_set_left(LimbMatrix *matrix, uint32_t row, const uint32_t *at, const i
                    uint64_t shift);
 void limb_set_right(LimbMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n,
                     uint64_t shift);
+/* The same for n cells anywhere, of a left or a right operand. */
+void limb_put(LimbMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n,
+              uint64_t shift);
+/* The sum of the values in one row of a left operand. */
+uint128 limb_left_sum(const LimbMatrix *matrix, uint32_t row);
 /* After the last cell of a right operand is set: sums the rows of one panel. */
 void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel);
 
@@ -86,6 +91,7 @@ void double_free(DoubleMatrix *matrix);
 size_t double_bytes(uint32_t rows, uint32_t k, bool left);
 void double_set_left(DoubleMatrix *matrix, uint32_t row, const uint32_t *at, const int64_t *values, uint32_t n);
 void double_set_right(DoubleMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n);
+void double_put(DoubleMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n);
 /* As limb_multiply. Exact if no cell's sum of |a b| passes 2^53: then every partial sum, in any order, is an integer
  * that a double holds. */
 void double_multiply(KernelIsa isa, const DoubleMatrix *a, uint32_t panel_a, const DoubleMatrix *b, uint32_t panel_b,

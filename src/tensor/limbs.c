@@ -140,6 +140,63 @@ void limb_set_right(LimbMatrix *matrix, uint32_t k, const uint32_t *at, const in
     }
 }
 
+enum { PUT = 256 };
+
+/* Where the cells are in a plane. */
+static void find_places(const LimbMatrix *m, const uint32_t *rows, const uint32_t *ks, uint32_t n, size_t *places)
+{
+    size_t panel = panel_bytes(m);
+    if (m->biased) {
+        for (uint32_t i = 0; i < n; i++)
+            places[i] = rows[i] / LIMB_ROWS_A * panel + (size_t)(ks[i] / LIMB_BLOCK) * LIMB_ROWS_A * LIMB_BLOCK +
+                        (size_t)(rows[i] % LIMB_ROWS_A) * LIMB_BLOCK + ks[i] % LIMB_BLOCK;
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        places[i] =
+            rows[i] / LIMB_ROWS_B * panel + ((size_t)(ks[i] / 4) * LIMB_ROWS_B + rows[i] % LIMB_ROWS_B) * 4 + ks[i] % 4;
+}
+
+void limb_put(LimbMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n,
+              uint64_t shift)
+{
+    size_t places[PUT];
+    uint8_t bias = matrix->biased ? 0x80 : 0;
+    for (uint32_t from = 0; from < n; from += PUT) {
+        uint32_t some = n - from < PUT ? n - from : PUT;
+        find_places(matrix, rows + from, ks + from, some, places);
+        for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
+            uint8_t *plane = block_at(matrix, limb, 0, 0);
+            for (uint32_t i = 0; i < some; i++)
+                plane[places[i]] = (uint8_t)(((uint64_t)values[from + i] + shift) >> (8 * limb)) ^ bias;
+        }
+    }
+}
+
+/* What pads the last block holds anything. */
+static uint64_t sum_left_bytes(const uint8_t *block, uint32_t k)
+{
+    uint64_t sum = 0;
+    for (; k >= LIMB_BLOCK; k -= LIMB_BLOCK, block += (size_t)LIMB_ROWS_A * LIMB_BLOCK) {
+        uint32_t some = 0;
+        for (uint32_t i = 0; i < LIMB_BLOCK; i++) some += block[i] ^ 0x80;
+        sum += some;
+    }
+    for (uint32_t i = 0; i < k; i++) sum += block[i] ^ 0x80;
+    return sum;
+}
+
+uint128 limb_left_sum(const LimbMatrix *matrix, uint32_t row)
+{
+    assert(matrix->biased && row < matrix->rows);
+    uint128 sum = 0;
+    for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
+        const uint8_t *at = block_at(matrix, limb, row / LIMB_ROWS_A, 0) + (size_t)(row % LIMB_ROWS_A) * LIMB_BLOCK;
+        sum += (uint128)sum_left_bytes(at, matrix->k) << (8 * limb);
+    }
+    return sum;
+}
+
 /* sums[row] += the row's bytes in k4 groups of four. */
 static void sum_rows(const uint8_t *bytes, uint32_t k4, int64_t *sums)
 {

@@ -68,17 +68,28 @@ static size_t operand_memory(const ProductRun *run)
     return limit > used ? (limit - used) / 2 + 1 : 1;
 }
 
+/* Pre-aggregates and splits. */
+static tcudb_status build_cells(ProductRun *run, Error *err)
+{
+    const ProductSpec *spec = run->spec;
+    TRY(cells_build(&spec->left, spec->keys, false, run->pool, run->mem, run->cancel, &run->left, err));
+    TRY(build_right(run, err));
+    TRY(product_facts(run, err));
+    TRY(product_prove(run, err));
+    run->memory = operand_memory(run);
+    return product_plan(run, err);
+}
+
 static tcudb_status build(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
     double started = seconds();
-    TRY(cells_build(&spec->left, spec->keys, false, run->pool, run->mem, run->cancel, &run->left, err));
-    TRY(build_right(run, err));
-    TRY(product_prove(run, err));
+    bool full;
     run->memory = operand_memory(run);
-    TRY(product_plan(run, err));
+    TRY(full_build(run, &full, err));
+    if (!full) TRY(build_cells(run, err));
     set_form(run);
-    if (run->heavy > 0) TRY(operands_build(run, err));
+    if (run->heavy > 0 && !full) TRY(operands_build(run, err));
     if (spec->fast) TRY(fast_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && spec->nproducts == 0)
         run->report->form = FORM_BITS;

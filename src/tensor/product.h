@@ -86,6 +86,7 @@ typedef struct ProductReport {
     uint32_t sum_bits;                /* proven bound of every sum, sign included */
     bool wide;                        /* sums in 128 bits */
     uint64_t rows;                    /* output rows */
+    bool full;                        /* unique rows became operands without cells */
     bool short_of_memory;             /* fewer keys are dense than would be best */
     bool having; /* the bounds were applied: not to wide sums, whose rows may have to report an overflow */
     double build_seconds, multiply_seconds;

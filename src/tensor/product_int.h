@@ -94,16 +94,30 @@ static inline uint32_t operand_index(uint32_t column)
     return column == ONES ? 0 : column + 1;
 }
 
-/* product_proof.c: facts of the columns in use, from them the width of the sums, and which products are exact, and
- * cheaper, in doubles. XX000: a sum may need more than 127 bits. */
+/* product_proof.c: the facts of the columns in use, from the cells. */
+bool product_uses(const ProductRun *run, bool left, uint32_t column);
+tcudb_status product_facts(ProductRun *run, Error *err) MUST_CHECK;
+/* From them the width of the sums, and which products are exact, and cheaper, in doubles. XX000: a sum may need more
+ * than 127 bits. */
 tcudb_status product_prove(ProductRun *run, Error *err) MUST_CHECK;
+/* The largest that a sum of product p can be; whether it would go in doubles if it were below 2^53. */
+double product_bound(const ProductRun *run, uint32_t p);
+bool product_likes_doubles(const ProductRun *run, uint32_t p);
 /* What product p costs in the dense form, in passes of 8-bit limbs. */
 double product_passes(const ProductRun *run, uint32_t p);
 uint32_t facts_limbs(CellFacts facts);
 /* product_plan.c: which keys are dense: run->dense_key, heavy, any_light, from the cells and their facts. */
 tcudb_status product_plan(ProductRun *run, Error *err) MUST_CHECK;
-/* product_operands.c: fills the dense operands that the products need. */
+double product_operand_bytes(const ProductRun *run, uint32_t heavy);
+/* What the dense form of all heavy keys costs, and the sparse form; the shape goes to the report. */
+void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *sparse);
+/* product_operands.c: fills the dense operands that the products need, from the cells. */
 tcudb_status operands_build(ProductRun *run, Error *err) MUST_CHECK;
+/* Its steps for other fillers: makes the products' operands, not cleared; sums what they hold. */
+tcudb_status operands_new(ProductRun *run, Error *err) MUST_CHECK;
+tcudb_status operands_finish(ProductRun *run, Error *err) MUST_CHECK;
+/* product_full.c: does all of this for sides that nearly fill their matrices, without cells; *done: they do. */
+tcudb_status full_build(ProductRun *run, bool *done, Error *err) MUST_CHECK;
 void operands_free(ProductRun *run);
 /* product_blocks.c: accumulators of the workers, and their release; returns the rows they emitted. */
 tcudb_status blocks_new(ProductRun *run, Error *err) MUST_CHECK;

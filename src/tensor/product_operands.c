@@ -248,22 +248,33 @@ static void report_limbs(ProductRun *run)
     }
 }
 
-tcudb_status operands_build(ProductRun *run, Error *err)
+tcudb_status operands_new(ProductRun *run, Error *err)
 {
-    TRY(prepare_counts(run, err));
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         TRY(new_operand(run, true, run->spec->products[p].left, run->in_doubles[p], err));
         TRY(new_operand(run, false, run->spec->products[p].right, run->in_doubles[p], err));
     }
-    uint64_t left_panels = ((uint64_t)run->left.rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
-    uint64_t right_panels = ((uint64_t)run->right.columns + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
-    TRY(pool_run(run->pool, left_panels, fill_left_panel, run, run->cancel, err));
-    TRY(fill_right(run, err));
-    TRY(pool_run(run->pool, right_panels, finish_right_panel, run, run->cancel, err));
+    return TCUDB_OK;
+}
+
+tcudb_status operands_finish(ProductRun *run, Error *err)
+{
+    uint64_t panels = ((uint64_t)run->spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
+    TRY(pool_run(run->pool, panels, finish_right_panel, run, run->cancel, err));
     for (uint32_t o = 0; o < COLUMNS; o++)
         if (run->right_ops[o].in_limbs) sum_right(run, &run->right_ops[o]);
     report_limbs(run);
     return TCUDB_OK;
+}
+
+tcudb_status operands_build(ProductRun *run, Error *err)
+{
+    TRY(prepare_counts(run, err));
+    TRY(operands_new(run, err));
+    uint64_t left_panels = ((uint64_t)run->left.rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
+    TRY(pool_run(run->pool, left_panels, fill_left_panel, run, run->cancel, err));
+    TRY(fill_right(run, err));
+    return operands_finish(run, err);
 }
 
 static void free_operand(ProductRun *run, Operand *op, uint32_t groups)

@@ -44,7 +44,7 @@ static ProductShape shape_of(const ProductRun *run, uint64_t pairs)
 }
 
 /* Bytes of the dense operands for this many keys, all columns at their widest. */
-static double operand_bytes(const ProductRun *run, uint32_t heavy)
+double product_operand_bytes(const ProductRun *run, uint32_t heavy)
 {
     double bytes = 0;
     for (uint32_t p = 0; p <= run->spec->nproducts; p++) {
@@ -102,6 +102,18 @@ static double price(const ProductRun *run, const Keys *keys, double light)
     return p.build + p.multiply + p.emit;
 }
 
+void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *sparse)
+{
+    Keys keys = {.total = pairs, .shape = shape_of(run, pairs)};
+    uint32_t heavy = run->heavy;
+    run->report->products = pairs;
+    run->report->shape = keys.shape;
+    *dense = price(run, &keys, 0);
+    run->heavy = 0;
+    *sparse = price(run, &keys, (double)pairs);
+    run->heavy = heavy;
+}
+
 static const double SPLIT_GAIN = 0.9; /* two forms at once disturb each other, which no rate says */
 
 /* The cheapest of all sparse, all dense, and each key where it is cheaper; what the spec asks for is not asked. */
@@ -121,8 +133,8 @@ static void choose_split(ProductRun *run, const Keys *keys)
     }
     mark_heavy(run, keys, limit);
     snprintf(run->report->why, sizeof run->report->why, "%u of %u keys dense", run->heavy, run->spec->keys);
-    bool full = run->memory != 0 && operand_bytes(run, run->heavy) > (double)run->memory;
-    for (; full && run->heavy > 0 && operand_bytes(run, run->heavy) > (double)run->memory; limit *= 2) {
+    bool full = run->memory != 0 && product_operand_bytes(run, run->heavy) > (double)run->memory;
+    for (; full && run->heavy > 0 && product_operand_bytes(run, run->heavy) > (double)run->memory; limit *= 2) {
         limit = fmax(limit, 1);
         mark_heavy(run, keys, limit);
     }

@@ -25,7 +25,7 @@ typedef struct FactsTask {
 
 enum { FACT_ROWS = 256 };
 
-static bool column_used(const ProductRun *run, bool left, uint32_t column)
+bool product_uses(const ProductRun *run, bool left, uint32_t column)
 {
     if (column == ONES) return true;
     for (uint32_t p = 0; p < run->spec->nproducts; p++)
@@ -46,7 +46,7 @@ static tcudb_status find_facts(void *ctx, uint32_t worker, uint64_t task, Error 
     uint32_t to = cells->rows - from < FACT_ROWS ? cells->rows : from + FACT_ROWS;
     for (uint32_t o = 0; o <= cells->nvalues; o++) {
         uint32_t column = o == 0 ? ONES : o - 1;
-        if (!column_used(run, left, column)) continue;
+        if (!product_uses(run, left, column)) continue;
         CellFacts facts = cells_facts(cells, column, from, to);
         pthread_mutex_lock(&f->lock);
         cells_facts_merge(left ? &run->left_ops[o].facts : &run->right_ops[o].facts, facts);
@@ -55,7 +55,7 @@ static tcudb_status find_facts(void *ctx, uint32_t worker, uint64_t task, Error 
     return TCUDB_OK;
 }
 
-static tcudb_status gather_facts(ProductRun *run, Error *err)
+tcudb_status product_facts(ProductRun *run, Error *err)
 {
     FactsTask f = {.run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
     uint64_t tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS +
@@ -81,7 +81,7 @@ double product_passes(const ProductRun *run, uint32_t p)
     return run->in_doubles[p] ? double_passes(run) : limb_pairs(run, p);
 }
 
-static double sum_bound(const ProductRun *run, uint32_t p)
+double product_bound(const ProductRun *run, uint32_t p)
 {
     const ProductSpec *spec = run->spec;
     const CellFacts *l = &run->left_ops[operand_index(spec->products[p].left)].facts;
@@ -91,21 +91,19 @@ static double sum_bound(const ProductRun *run, uint32_t p)
     return bound;
 }
 
-static bool want_doubles(const ProductRun *run, uint32_t p, double bound)
+bool product_likes_doubles(const ProductRun *run, uint32_t p)
 {
     ProductForm form = run->spec->form;
-    if (bound >= 0x1p53 || form == FORM_DENSE) return false;
-    return form == FORM_DOUBLES || double_passes(run) < limb_pairs(run, p);
+    return form == FORM_DOUBLES || (form != FORM_DENSE && double_passes(run) < limb_pairs(run, p));
 }
 
 tcudb_status product_prove(ProductRun *run, Error *err)
 {
     const ProductSpec *spec = run->spec;
-    TRY(gather_facts(run, err));
     double worst = 0;
     for (uint32_t p = 0; p < spec->nproducts; p++) {
-        double bound = sum_bound(run, p);
-        run->in_doubles[p] = want_doubles(run, p, bound);
+        double bound = product_bound(run, p);
+        run->in_doubles[p] = bound < 0x1p53 && product_likes_doubles(run, p);
         worst = fmax(worst, bound);
     }
     double counts = run->left_ops[0].facts.row_weight * (double)run->right_ops[0].facts.max;

@@ -40,6 +40,7 @@ typedef struct Result {
 
 static Bag left, right;
 static Result expected, actual;
+static bool was_full; /* the last run's report */
 
 /* The first n rows of the bag in three runs. */
 static Side cut(Bag *bag, uint32_t groups, uint64_t n)
@@ -156,6 +157,7 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     tcudb_status status = product_run(spec, pool, &mem, NULL, collect, &actual, &report, &err);
     if (status != TCUDB_OK) fail_msg("%s", err.message);
     uint64_t rows = 0;
+    was_full = report.full;
     forget_dropped(spec, &report);
     for (uint32_t g = 0; g < spec->left.groups; g++) {
         for (uint32_t h = 0; h < spec->right.groups; h++) {
@@ -313,6 +315,61 @@ static void full_matrices_need_no_count(void **state)
     check_all_forms(&spec);
 }
 
+/* Each pair of a group and a key below `used` with a chance of percent in 100, key by key or group by group. */
+static Side fill_once(Bag *bag, uint32_t groups, uint32_t keys, uint32_t used, uint32_t percent, int64_t span,
+                      bool by_key)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < groups * keys; i++) {
+        uint32_t group = by_key ? i % groups : i / keys, key = by_key ? i / groups : i % keys;
+        if (key >= used || next_random() % 100 >= percent) continue;
+        bag->group[n] = group;
+        bag->key[n] = key;
+        for (int v = 0; v < 2; v++)
+            bag->values[v][n] = (int64_t)(next_random() % (2 * (uint64_t)span + 1)) - (v == 0 ? span : 0);
+        n++;
+    }
+    return cut(bag, groups, n);
+}
+
+static void unique_rows_become_operands_at_once(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t g, h, keys, used, percent;
+        int64_t span;
+        bool full;
+    } cases[] = {{40, 50, 60, 60, 100, 127, true},        {50, 70, 80, 70, 90, 1, true},
+                 {17, 49, 65, 50, 60, 40000, true},       {64, 48, 64, 64, 100, INT32_MAX / 64, true},
+                 {30, 40, 50, 50, 100, INT32_MAX, false}, /* cells may prove 64 bits, the rows' bounds do not */
+                 {40, 50, 60, 60, 10, 100, false}};       /* too few */
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int order = 0; order < 4; order++) {
+            ProductSpec spec = {.keys = cases[c].keys,
+                                .left = fill_once(&left, cases[c].g, cases[c].keys, cases[c].used, cases[c].percent,
+                                                  cases[c].span, order % 2),
+                                .right = fill_once(&right, cases[c].h, cases[c].keys, cases[c].keys, cases[c].percent,
+                                                   cases[c].span, order / 2),
+                                .nproducts = 3,
+                                .products = {{0, 0}, {1, 0}, {ONES, 1}}};
+            check_all_forms(&spec);
+            spec.form = FORM_DENSE;
+            check_run(&spec, 2);
+            assert_int_equal(was_full, cases[c].full);
+            spec.nproducts = 0;
+            check_all_forms(&spec);
+            spec.left.groups++; /* one that has no row */
+            check_all_forms(&spec);
+            right.key[right.runs[0].n] = right.key[0]; /* once more */
+            right.group[right.runs[0].n] = right.group[0];
+            check_all_forms(&spec);
+            spec.form = FORM_DENSE;
+            check_run(&spec, 2);
+            assert_false(was_full);
+        }
+    }
+}
+
 static void empty_sides_give_no_rows(void **state)
 {
     (void)state;
@@ -340,6 +397,7 @@ int main(void)
         cmocka_unit_test(symmetric_products_are_mirrored),
         cmocka_unit_test(rows_may_stand_for_several),
         cmocka_unit_test(full_matrices_need_no_count),
+        cmocka_unit_test(unique_rows_become_operands_at_once),
         cmocka_unit_test(empty_sides_give_no_rows),
         cmocka_unit_test(a_small_memory_limit_moves_keys_to_the_sparse_part),
     };

@@ -57,13 +57,14 @@ static void describe(ContractRun *c)
     const ProductReport *r = &c->report;
     char doubles[64] = "";
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
-    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s",
+    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s%s",
               c->spec.fast        ? "fast (FP16 inputs): not exact, "
               : c->spec.symmetric ? "symmetric "
                                   : "",
               product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
               (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
-              r->heavy_keys, r->short_of_memory ? " (all that memory_limit leaves room for)" : "",
+              r->heavy_keys, r->full ? " filled from unique rows" : "",
+              r->short_of_memory ? " (all that memory_limit leaves room for)" : "",
               c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
