@@ -67,17 +67,48 @@ void error_hint(Error *err, const char *format, ...)
     va_end(args);
 }
 
+typedef struct SystemError {
+    int errnum;
+    const char *sqlstate, *hint; /* hint: what a user can do about it */
+} SystemError;
+
+static const SystemError system_errors[] = {
+    {ENOSPC, SQLSTATE_DISK_FULL, "Free some space on that disk and run the statement again."},
+    {EDQUOT, SQLSTATE_DISK_FULL, "Free some of your quota on that disk and run the statement again."},
+    {EFBIG, SQLSTATE_DISK_FULL, "Raise the limit on the size of files (ulimit -f) and run the statement again."},
+    {EMFILE, SQLSTATE_INSUFFICIENT_RESOURCES, "Raise the limit on open files (ulimit -n)."},
+    {ENFILE, SQLSTATE_INSUFFICIENT_RESOURCES, "The system has too many files open: close some programs."},
+    {EIO, SQLSTATE_IO_ERROR, "The device reports errors: see the system's log (dmesg)."},
+    {ENOENT, SQLSTATE_UNDEFINED_FILE, NULL},
+    {EEXIST, SQLSTATE_DUPLICATE_FILE, NULL},
+    {ENOTDIR, SQLSTATE_WRONG_OBJECT_TYPE, NULL},
+    {EISDIR, SQLSTATE_WRONG_OBJECT_TYPE, NULL},
+    {EACCES, SQLSTATE_INSUFFICIENT_PRIVILEGE, NULL},
+    {EPERM, SQLSTATE_INSUFFICIENT_PRIVILEGE, NULL},
+    {EROFS, SQLSTATE_INSUFFICIENT_PRIVILEGE, NULL},
+    {ENOMEM, SQLSTATE_OUT_OF_MEMORY, NULL},
+};
+
 tcudb_status error_system(Error *err, int errnum, const char *what, const char *path)
 {
-    const char *sqlstate = SQLSTATE_IO_ERROR;
-    if (errnum == ENOSPC || errnum == EDQUOT) sqlstate = SQLSTATE_DISK_FULL;
-    if (errnum == ENOENT) sqlstate = SQLSTATE_UNDEFINED_FILE;
-    if (errnum == EACCES || errnum == EPERM || errnum == EROFS) sqlstate = SQLSTATE_INSUFFICIENT_PRIVILEGE;
-    if (errnum == EEXIST) sqlstate = SQLSTATE_DUPLICATE_FILE;
-    if (errnum == ENOMEM) sqlstate = SQLSTATE_OUT_OF_MEMORY;
+    const SystemError *known = NULL;
+    for (size_t i = 0; i < sizeof system_errors / sizeof system_errors[0]; i++)
+        if (system_errors[i].errnum == errnum) known = &system_errors[i];
     char reason[128];
     const char *text = strerror_r(errnum, reason, sizeof reason);
-    return error_set(err, sqlstate, "could not %s \"%s\": %s", what, path, text);
+    tcudb_status status = error_set(err, known != NULL ? known->sqlstate : SQLSTATE_IO_ERROR, "could not %s \"%s\": %s",
+                                    what, path, text);
+    if (known != NULL && known->hint != NULL) error_hint(err, "%s", known->hint);
+    return status;
+}
+
+tcudb_status error_thread(Error *err, int errnum, const char *what)
+{
+    char reason[128];
+    tcudb_status status = error_set(err, SQLSTATE_INSUFFICIENT_RESOURCES, "could not start %s: %s", what,
+                                    strerror_r(errnum, reason, sizeof reason));
+    error_hint(err, "Raise the limit on processes (ulimit -u), or run with fewer threads (SET tcudb.threads = 1).");
+    return status;
 }
 
 tcudb_status error_unsupported(Error *err, int position, const char *format, ...)

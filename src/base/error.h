@@ -41,8 +41,10 @@ tcudb_status error_at(Error *err, const char *sqlstate, int position, const char
 void error_detail(Error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 void error_hint(Error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 /* SQLSTATE chosen from errno (53100 disk full, 58P01 no file, 42501 permission, else 58030):
- * "could not WHAT \"PATH\": strerror". */
+ * "could not WHAT \"PATH\": strerror", and a hint where one remedy fits all. */
 tcudb_status error_system(Error *err, int errnum, const char *what, const char *path);
+/* The system gives no thread: "could not start WHAT: strerror", 53000. */
+tcudb_status error_thread(Error *err, int errnum, const char *what);
 /* "NAME is not supported yet", 0A000. */
 tcudb_status error_unsupported(Error *err, int position, const char *format, ...) PRINTF_LIKE(3, 4);
 void error_clear(Error *err);

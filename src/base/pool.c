@@ -112,7 +112,7 @@ static tcudb_status start_threads(Pool *pool, Error *err)
     for (uint32_t w = pool->started + 1; w < pool->workers; w++) {
         pool->threads[w] = (struct Thread){.pool = pool, .worker = w};
         int rc = pthread_create(&pool->threads[w].id, NULL, thread_main, &pool->threads[w]);
-        if (rc != 0) return error_system(err, rc, "start", "a worker thread");
+        if (rc != 0) return error_thread(err, rc, "a worker thread");
         pool->started = w;
     }
     return TCUDB_OK;

@@ -123,7 +123,7 @@ tcudb_status watch_start(Watch *watch, int64_t timeout_ms, Progress *progress, E
     watch->timeout_ms = timeout_ms;
     watch->progress = progress;
     int rc = pthread_create(&watch->thread, NULL, watch_main, watch);
-    if (rc != 0) return error_system(err, rc, "start", "a watcher thread");
+    if (rc != 0) return error_thread(err, rc, "a watcher thread");
     watch->running = true;
     return TCUDB_OK;
 }

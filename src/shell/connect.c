@@ -34,6 +34,7 @@ void shell_signals(Shell *shell)
     the_shell = shell;
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file too large is an error of the statement */
 }
 
 void shell_running(bool running)

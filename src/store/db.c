@@ -102,11 +102,8 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
         release(db);
         return status;
     }
-    if (!memory) status = maintain(db, false, NULL, err);
-    if (status != TCUDB_OK) {
-        release(db);
-        return status;
-    }
+    Error ignored; /* a full disk, say: what is not folded now is folded later, and what is there can be read */
+    if (!memory && maintain(db, false, NULL, &ignored) != TCUDB_OK) error_clear(&ignored);
     *out = db;
     return TCUDB_OK;
 }

@@ -82,9 +82,9 @@ tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err) MUST_CHECK;
 tcudb_status dict_load_locked(Dict *dict, Error *err) MUST_CHECK;
 /* Appends the values that are not in the file yet and makes them durable. Changes `now` only. */
 tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
-/* A commit with these values took place here, or `now` is given up. */
+/* A commit with these values took place here, or `now` is given up. cut: nobody can need what the file has more. */
 void dict_commit(Dict *dict);
-void dict_give_up(Dict *dict);
+void dict_give_up(Dict *dict, bool cut);
 bool dict_is_loose(Dict *dict);
 /* A commit of another process, or of the log that is replayed: values first..first + n - 1 from the texts (first is
  * the committed count), or all up to state.count in the file. */

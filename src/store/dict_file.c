@@ -85,6 +85,8 @@ static tcudb_status append_values(Dict *dict, int fd, const char *path, Error *e
     dict->now = now;
 done:
     buf_free(&buf);
+    Error ignored; /* what a full disk has taken is given back */
+    if (status != TCUDB_OK && file_truncate(fd, path, dict->now.length, &ignored) != TCUDB_OK) error_clear(&ignored);
     return status;
 }
 
@@ -116,9 +118,22 @@ void dict_commit(Dict *dict)
     pthread_mutex_unlock(&dict->lock);
 }
 
-void dict_give_up(Dict *dict)
+/* Gives back what the file has grown by; if that fails, the next values are written over it. */
+static void cut_file(const Dict *dict, uint64_t length)
+{
+    char path[PATH_TEXT];
+    int fd;
+    Error ignored;
+    if (file_path(path, dict->dir, "dict", dict->id, &ignored) != TCUDB_OK) return;
+    if (file_open(path, O_RDWR, &fd, &ignored) != TCUDB_OK) return;
+    if (file_truncate(fd, path, length, &ignored) != TCUDB_OK) error_clear(&ignored);
+    file_close(fd);
+}
+
+void dict_give_up(Dict *dict, bool cut)
 {
     pthread_mutex_lock(&dict->lock);
+    if (cut && dict->now.length > dict->committed.length) cut_file(dict, dict->committed.length);
     dict->now = dict->committed;
     dict->now.loose |= dict_count(dict) > dict->committed.count;
     pthread_mutex_unlock(&dict->lock);

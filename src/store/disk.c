@@ -398,11 +398,18 @@ bool disk_fold_due(Db *db, bool closing)
     return db->disk->garbage || db->disk->log_length > (closing ? LOG_CLOSE : LOG_FOLD);
 }
 
+bool disk_doubtful(const Db *db)
+{
+    return db->disk != NULL && db->disk->log_suspect;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------ */
 
 static tcudb_status no_database(Db *db, Error *err)
 {
-    return error_set(err, SQLSTATE_UNDEFINED_FILE, "database \"%s\" does not exist", db->path);
+    tcudb_status status = error_set(err, SQLSTATE_UNDEFINED_FILE, "database \"%s\" does not exist", db->path);
+    error_hint(err, "Check the name; a database is only made when it is opened for writing and need not exist.");
+    return status;
 }
 
 static tcudb_status make_directory(Db *db, bool create, Error *err)
@@ -414,8 +421,12 @@ static tcudb_status make_directory(Db *db, bool create, Error *err)
     }
     if (errno != ENOENT) return error_system(err, errno, "open", db->path);
     if (!create || db->read_only) return no_database(db, err);
-    if (mkdir(db->path, 0777) != 0 && errno != EEXIST) return error_system(err, errno, "create", db->path);
-    return TCUDB_OK;
+    if (mkdir(db->path, 0777) == 0 || errno == EEXIST) return TCUDB_OK;
+    int errnum = errno;
+    tcudb_status status = error_system(err, errnum, "create", db->path);
+    if (errnum == ENOENT) error_hint(err, "Make the folder that it shall lie in first.");
+    if (errnum == EACCES || errnum == EROFS) error_hint(err, "Choose a folder that you may write to.");
+    return status;
 }
 
 static tcudb_status sync_parent(Db *db, Error *err)
@@ -442,9 +453,14 @@ static tcudb_status check_empty(Db *db, Error *err)
                   strcmp(name, "manifest.tmp") != 0;
     }
     closedir(dir);
-    if (lost) return error_set(err, SQLSTATE_DATA_CORRUPTED, "database \"%s\" has no manifest", db->path);
-    if (!others) return TCUDB_OK;
-    tcudb_status status = error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a tcudb database", db->path);
+    if (!lost && !others) return TCUDB_OK;
+    tcudb_status status;
+    if (lost) {
+        status = error_set(err, SQLSTATE_DATA_CORRUPTED, "database \"%s\" has no manifest", db->path);
+        error_hint(err, "A file of the database is missing: restore the database from a copy.");
+        return status;
+    }
+    status = error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is not a tcudb database", db->path);
     error_hint(err, "Only an empty or absent folder can become one.");
     return status;
 }
@@ -494,7 +510,7 @@ static void tidy(Db *db)
     lock_release_write(db);
 }
 
-tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
+static tcudb_status open_all(Db *db, const DbOptions *options, Error *err)
 {
     Disk *disk = mem_alloc_zero(&db->mem, sizeof *disk, err);
     TRY_PTR(disk);
@@ -514,6 +530,19 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
     if (status != TCUDB_OK) return status;
     tidy(db);
     return TCUDB_OK;
+}
+
+tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
+{
+    tcudb_status status = open_all(db, options, err);
+    uint64_t generation;
+    if (status == TCUDB_OK || db->read_only || strcmp(err->sqlstate, SQLSTATE_INSUFFICIENT_PRIVILEGE) != 0)
+        return status;
+    bool readable = manifest_generation(db, &generation, NULL) == TCUDB_OK;
+    if (readable && generation > 0)
+        error_hint(err, "You may not write to it. It can be opened for reading only (tcudb --readonly).");
+    if (!readable) error_hint(err, "Ask its owner for permission to read it.");
+    return status;
 }
 
 void disk_close(Db *db)

@@ -22,7 +22,11 @@ tcudb_status file_open(const char *path, int flags, int *fd, Error *err)
     do {
         *fd = open(path, flags | O_CLOEXEC, 0666);
     } while (*fd < 0 && errno == EINTR);
-    return *fd >= 0 ? TCUDB_OK : error_system(err, errno, "open", path);
+    if (*fd >= 0) return TCUDB_OK;
+    int errnum = errno;
+    tcudb_status status = error_system(err, errnum, "open", path);
+    if (errnum == ENOENT) error_hint(err, "A file of the database is missing: restore the database from a copy.");
+    return status;
 }
 
 void file_close(int fd)
@@ -99,6 +103,8 @@ tcudb_status file_sync_dir(const char *path, Error *err)
 
 tcudb_status file_damaged(Error *err, const char *path, uint64_t offset, const char *what)
 {
-    return error_set(err, SQLSTATE_DATA_CORRUPTED, "file \"%s\" is damaged at offset %llu: %s", path,
-                     (unsigned long long)offset, what);
+    tcudb_status status = error_set(err, SQLSTATE_DATA_CORRUPTED, "file \"%s\" is damaged at offset %llu: %s", path,
+                                    (unsigned long long)offset, what);
+    error_hint(err, "Restore the database from a copy.");
+    return status;
 }

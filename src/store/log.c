@@ -136,12 +136,15 @@ tcudb_status log_append(Db *db, const Buf *payload, Error *err)
         disk->log_length += size;
         return status;
     }
-    /* The record must not be found later: cut it. What else a failed sync has lost nobody knows, so this log is given
-     * up for a new one: the next commit writes a manifest. */
+    /* The record must not be found later: cut it, or at least break it. What else a failed sync has lost nobody knows,
+     * so this log is given up for a new one: the next commit writes a manifest. */
+    static const uint8_t nothing[RECORD_HEADER];
     Error ignored;
     disk->log_suspect = true;
-    if (file_truncate(disk->log_fd, path, disk->log_length, &ignored) == TCUDB_OK && !synced &&
-        file_sync(disk->log_fd, path, &ignored) == TCUDB_OK)
-        disk->log_suspect = false;
+    if (file_truncate(disk->log_fd, path, disk->log_length, &ignored) == TCUDB_OK) {
+        if (!synced && file_sync(disk->log_fd, path, &ignored) == TCUDB_OK) disk->log_suspect = false;
+    } else if (file_write(disk->log_fd, path, nothing, RECORD_HEADER, disk->log_length, &ignored) != TCUDB_OK) {
+        error_clear(&ignored);
+    }
     return status;
 }

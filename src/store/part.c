@@ -132,7 +132,8 @@ void txn_drop_parts(Txn *txn, bool committed)
 {
     for (uint32_t i = 0; i < txn->nparts; i++) {
         Part *part = txn->parts[i].part;
-        if (committed && atomic_load(&part->refs) > 1) part->committed = true; /* else no segment in it is left */
+        if (disk_doubtful(txn->db) || (committed && atomic_load(&part->refs) > 1))
+            part->committed = true; /* else no segment in it is left */
         part_unref(part);
     }
     mem_free(&txn->db->mem, txn->parts, txn->cap_parts * sizeof txn->parts[0]);

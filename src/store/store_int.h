@@ -380,5 +380,7 @@ tcudb_status disk_commit(Txn *txn, Error *err) MUST_CHECK;
 /* Removes files without use, unless snapshots of older generations are left. With the write lock. */
 void disk_collect_garbage(Db *db, const Root *root);
 bool disk_fold_due(Db *db, bool closing);
+/* The last commit failed and may yet be found in the log after a crash: what it refers to must stay. */
+bool disk_doubtful(const Db *db);
 
 #endif

@@ -99,8 +99,10 @@ static void end(Txn *txn, bool committed)
 }
 
 /* Dictionaries after a commit, or after changes were undone. */
-static void settle_dicts(const Root *work, bool committed)
+static void settle_dicts(const Txn *txn, bool committed)
 {
+    const Root *work = txn->work;
+    bool cut = !disk_doubtful(txn->db);
     for (uint32_t t = 0; work != NULL && t < work->ntables; t++) {
         const TableMeta *meta = work->tables[t]->meta;
         for (uint32_t c = 0; c < meta->def.ncols; c++) {
@@ -108,7 +110,7 @@ static void settle_dicts(const Root *work, bool committed)
             if (committed)
                 dict_commit(meta->dicts[c]);
             else
-                dict_give_up(meta->dicts[c]);
+                dict_give_up(meta->dicts[c], cut);
         }
     }
 }
@@ -116,7 +118,7 @@ static void settle_dicts(const Root *work, bool committed)
 void txn_rollback(Txn *txn)
 {
     assert(txn->appenders == 0);
-    settle_dicts(txn->work, false);
+    settle_dicts(txn, false);
     end(txn, false);
 }
 
@@ -155,7 +157,7 @@ tcudb_status txn_commit(Txn *txn, Error *err)
         txn->work->commit = txn->base->commit + 1;
         if (db->disk != NULL) status = disk_commit(txn, err);
     }
-    settle_dicts(txn->work, writes && status == TCUDB_OK);
+    settle_dicts(txn, writes && status == TCUDB_OK);
     if (writes && status == TCUDB_OK) publish(txn);
     end(txn, writes && status == TCUDB_OK);
     if (writes) mem_trim(&db->mem); /* a load's buffers are not needed by what comes next */
@@ -314,7 +316,7 @@ void txn_rollback_to(Txn *txn, Savepoint savepoint)
 {
     assert(txn->appenders == 0 && savepoint < txn->nsaves);
     drop_pending(txn);
-    settle_dicts(txn->work, false);
+    settle_dicts(txn, false);
     Root *root = txn->saves[savepoint].root;
     root_ref(root);
     root_unref(txn->work);
