@@ -12,6 +12,9 @@
  * GROUPING SETS are in grouping.c. A key that is a bare column keeps its ColId otherwise, so that nothing needs to be
  * replaced for it. Subqueries of these expressions run above the aggregation; their plans' references to this level are
  * rewritten the same way.
+ *
+ * A column of a table whose whole primary key is grouped by has one value in a group: it becomes a key of its own where
+ * it is first met, which changes no group.
  */
 #include "bind/bind_int.h"
 
@@ -21,6 +24,7 @@ struct GroupMap {
     Binder *b;
     const Block *block;
     const Plan *input;
+    Plan *plan; /* the AGGREGATE; NULL: of grouping sets */
     const NamedExpr *groups;
     uint32_t ngroups;
     bool in_subquery;
@@ -157,7 +161,77 @@ tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Pla
     *map = ARENA_NEW(b->arena, GroupMap, err);
     TRY_PTR(*map);
     **map = (GroupMap){.b = b, .block = block, .input = input, .groups = groups, .ngroups = keys->n};
+    if (plain) (*map)->plan = *out;
     return TCUDB_OK;
+}
+
+/* ---- columns that depend on a grouped primary key */
+
+/* The scan that puts out a column and which of its columns that is; *scan stays NULL for a column of anything else. */
+static tcudb_status find_scan(Binder *b, const Plan *plan, ColId col, const Plan **scan, Error *err)
+{
+    TRY(bind_enter(b, err));
+    tcudb_status status = TCUDB_OK;
+    if (plan->kind == PLAN_SCAN && plan_find_col(plan, col) != NULL) *scan = plan;
+    for (uint32_t i = 0; status == TCUDB_OK && *scan == NULL && i < plan->ninputs; i++)
+        status = find_scan(b, plan->inputs[i], col, scan, err);
+    bind_leave(b);
+    return status;
+}
+
+static bool grouped_column(const GroupMap *map, ColId col)
+{
+    for (uint32_t i = 0; i < map->ngroups; i++)
+        if (map->groups[i].expr->kind == EXPR_COL && map->groups[i].expr->col == col) return true;
+    return false;
+}
+
+/* Whether all columns of the scanned table's primary key are groups. */
+static bool key_grouped(const GroupMap *map, const Plan *scan)
+{
+    const TableDef *def = table_def(scan->scan.table);
+    const KeyDef *key = NULL;
+    for (uint32_t i = 0; i < def->nkeys; i++)
+        if (def->keys[i].primary) key = &def->keys[i];
+    for (uint32_t k = 0; key != NULL && k < key->ncols; k++) {
+        bool grouped = false;
+        for (uint32_t c = 0; c < scan->ncols; c++)
+            grouped |= scan->scan.columns[c] == key->cols[k] && grouped_column(map, scan->cols[c].id);
+        if (!grouped) return false;
+    }
+    return key != NULL;
+}
+
+/* One more key of the AGGREGATE, a bare column, which stands before the aggregates. */
+static tcudb_status add_dependent(GroupMap *map, const Expr *e, Error *err)
+{
+    Plan *plan = map->plan;
+    uint32_t n = map->ngroups;
+    NamedExpr *groups = ARENA_ARRAY(map->b->arena, NamedExpr, n + 1, err);
+    TRY_PTR(groups);
+    PlanCol *cols = ARENA_ARRAY(map->b->arena, PlanCol, plan->ncols + 1, err);
+    TRY_PTR(cols);
+    memcpy(groups, map->groups, n * sizeof *groups);
+    memcpy(cols, plan->cols, n * sizeof *cols);
+    memcpy(cols + n + 1, plan->cols + n, (plan->ncols - n) * sizeof *cols);
+    groups[n].col = cols[n] = *plan_find_col(map->input, e->col);
+    groups[n].expr = expr_col(map->b->arena, e->col, e->type, 0, err);
+    TRY_PTR(groups[n].expr);
+    plan->cols = cols;
+    plan->ncols++;
+    map->groups = plan->agg.groups = groups;
+    map->ngroups = plan->agg.ngroups = n + 1;
+    return TCUDB_OK;
+}
+
+static tcudb_status depends_on_key(GroupMap *map, const Expr *e, bool *yes, Error *err)
+{
+    const Plan *scan = NULL;
+    TRY(find_scan(map->b, map->input, e->col, &scan, err));
+    *yes = scan != NULL && key_grouped(map, scan);
+    if (!*yes) return TCUDB_OK;
+    if (map->plan != NULL) return add_dependent(map, e, err);
+    return error_unsupported(err, e->position, "a column that depends on a primary key, with grouping sets");
 }
 
 /* ---- rewriting */
@@ -176,7 +250,7 @@ static tcudb_status ungrouped(const GroupMap *map, const Expr *e, Error *err)
 
 static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *err)
 {
-    const GroupMap *map = ctx;
+    GroupMap *map = ctx;
     if (e->kind == EXPR_CONST) return TCUDB_OK; /* GROUP BY 'x' does not make the x of other places a column */
     for (uint32_t i = 0; i < map->ngroups; i++) {
         if (!expr_equal(map->groups[i].expr, e)) continue;
@@ -184,8 +258,10 @@ static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *e
         TRY_PTR(*replacement);
         return TCUDB_OK;
     }
-    if (e->kind == EXPR_COL && plan_find_col(map->input, e->col) != NULL) return ungrouped(map, e, err);
-    return TCUDB_OK;
+    if (e->kind != EXPR_COL || plan_find_col(map->input, e->col) == NULL) return TCUDB_OK;
+    bool depends = false;
+    TRY(depends_on_key(map, e, &depends, err));
+    return depends ? TCUDB_OK : ungrouped(map, e, err);
 }
 
 tcudb_status bind_group_rewrite(GroupMap *map, Expr *e, Expr **out, Error *err)
