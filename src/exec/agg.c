@@ -4,8 +4,9 @@
  * Integers and decimals up to 18 digits: a 128-bit sum (64 bits plus carries) and a count; 2^64 rows cannot
  * overflow it. Wider decimals: 192 bits and the largest scale seen. float8: plain sums, as PostgreSQL adds
  * them within a task; variance by Youngs and Cramer's updating, merged as PostgreSQL merges parallel
- * workers. Variance of integers: exact sums of x and x^2. string_agg: a growing text per group.
- * SQL rules: NULL arguments are skipped; no rows give NULL (COUNT: 0); results that do not fit are 22003.
+ * workers. Variance of integers: exact sums of x and x^2; of wide decimals likewise (agg_wide.c). string_agg: a growing
+ * text per group. SQL rules: NULL arguments are skipped; no rows give NULL (COUNT: 0); results that do not fit are
+ * 22003.
  */
 #include "exec/agg.h"
 
@@ -30,7 +31,7 @@ uint32_t agg_state_size(AggKind kind, Phys arg)
     case AGG_VAR_POP:
     case AGG_VAR_SAMP:
     case AGG_STDDEV_POP:
-    case AGG_STDDEV_SAMP: return exact ? sizeof(MomentsInt) : sizeof(Moments);
+    case AGG_STDDEV_SAMP: return exact ? sizeof(MomentsInt) : wide ? sizeof(MomentsWide) : sizeof(Moments);
     case AGG_MIN:
     case AGG_MAX:
     case AGG_ANY: return (uint32_t)(sizeof(uint64_t) + (phys_size(arg) + 7) / 8 * 8);
@@ -62,9 +63,6 @@ bool agg_ordered(const AggSpec *spec)
 
 static tcudb_status check_supported(const AggSpec *spec, Error *err)
 {
-    bool variance = spec->kind >= AGG_VAR_POP && spec->kind <= AGG_STDDEV_SAMP;
-    if (variance && (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM))
-        return error_unsupported(err, 0, "%s of numeric without or with more than 18 digits", agg_name(spec->kind));
     if (agg_state_size(spec->kind, (Phys)spec->phys) == 0)
         return error_unsupported(err, 0, "the aggregate %s", agg_name(spec->kind));
     return TCUDB_OK;
@@ -284,10 +282,27 @@ static void moments_int(const Update *u)
     }
 }
 
+static void moments_wide(const Update *u)
+{
+    if (u->v->phys == PHYS_I128)
+        EACH(MomentsWide,
+             agg_wide_moment(s, (Num){.value = ((const int128 *)u->v->data)[row], .scale = u->spec->arg.scale}););
+    else
+        EACH(MomentsWide, agg_wide_moment(s, ((const Num *)u->v->data)[row]););
+}
+
+static void add_interval(SumInterval *s, int64_t micros, int64_t days, int64_t months, int64_t n)
+{
+    s->overflow |= __builtin_add_overflow(s->micros, micros, &s->micros);
+    s->days += days;
+    s->months += months;
+    s->n += n;
+}
+
 static void sum_interval(const Update *u)
 {
-    EACH(SumInterval, const Interval *x = &((const Interval *)u->v->data)[row]; s->micros += x->micros;
-         s->days += x->days; s->months += x->months; s->n++;);
+    EACH(SumInterval, const Interval *x = &((const Interval *)u->v->data)[row];
+         add_interval(s, x->micros, x->days, x->months, 1););
 }
 
 static void count(const Update *u)
@@ -536,6 +551,8 @@ tcudb_status agg_update(const AggSpec *spec, Worker *w, const AggStates *states,
     default:
         if (exact)
             moments_int(u);
+        else if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM)
+            moments_wide(u);
         else
             moments(u);
     }
@@ -552,7 +569,7 @@ static void combine_int(SumInt *a, const SumInt *b)
     a->n += b->n;
 }
 
-static void combine_wide(SumWide *a, const SumWide *from)
+void agg_combine_wide(SumWide *a, const SumWide *from)
 {
     SumWide b = *from;
     for (int i = 0; i < 4; i++) a->special[i] += b.special[i];
@@ -597,14 +614,12 @@ static tcudb_status combine_sums(const AggSpec *spec, char *to, const char *from
     if (spec->phys <= PHYS_I64) {
         combine_int((SumInt *)(void *)to, (const SumInt *)(const void *)from);
     } else if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM) {
-        combine_wide((SumWide *)(void *)to, (const SumWide *)(const void *)from);
+        agg_combine_wide((SumWide *)(void *)to, (const SumWide *)(const void *)from);
     } else if (spec->phys == PHYS_INTERVAL) {
-        SumInterval *a = (SumInterval *)(void *)to;
         const SumInterval *b = (const SumInterval *)(const void *)from;
-        a->micros += b->micros;
-        a->days += b->days;
-        a->months += b->months;
-        a->n += b->n;
+        SumInterval *a = (SumInterval *)(void *)to;
+        add_interval(a, b->micros, b->days, b->months, b->n);
+        a->overflow |= b->overflow;
     } else {
         SumFloat *a = (SumFloat *)(void *)to;
         const SumFloat *b = (const SumFloat *)(const void *)from;
@@ -646,6 +661,10 @@ tcudb_status agg_combine(const AggSpec *spec, Worker *w, char *to, const char *f
         return TCUDB_OK;
     case AGG_STRING_AGG: return combine_joined(w, (Joined *)(void *)to, (const Joined *)(const void *)from, err);
     default: break;
+    }
+    if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM) {
+        agg_wide_moments_combine((MomentsWide *)(void *)to, (const MomentsWide *)(const void *)from);
+        return TCUDB_OK;
     }
     if (spec->phys > PHYS_I64) {
         combine_moments((Moments *)(void *)to, (const Moments *)(const void *)from);

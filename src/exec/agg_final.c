@@ -6,6 +6,7 @@
  * What needs more than 38 digits is 22003.
  */
 #include "exec/agg_int.h"
+#include "type/datetime.h"
 #include "type/num.h"
 
 #include <assert.h>
@@ -127,9 +128,17 @@ static tcudb_status final_moments(const AggSpec *spec, const Moments *s, Vector 
 static tcudb_status final_moments_int(const AggSpec *spec, const MomentsInt *s, Vector *out, uint32_t i, Error *err)
 {
     Num sum = {.value = sum_value(&s->sum), .scale = spec->arg.id == TYPE_NUMERIC ? spec->arg.scale : 0}, result;
-    Num squares = {.value = (int128)((uint128)s->sq_mid << 64 | s->sq_lo), .scale = sum.scale * 2};
-    if (s->sq_hi != 0 || squares.value < 0) return num_overflow(err);
-    TRY(num_variance(s->sum.n, sum, squares, is_sample(spec->kind), is_stddev(spec->kind), &result, err));
+    uint128 m = sum.value < 0 ? -(uint128)sum.value : (uint128)sum.value;
+    NumMoments moments = {
+        .sum = {(uint64_t)m, (uint64_t)(m >> 64)}, .squares = {s->sq_lo, s->sq_mid, s->sq_hi}, .scale = sum.scale};
+    TRY(num_variance_wide(s->sum.n, &moments, is_sample(spec->kind), is_stddev(spec->kind), &result, err));
+    return put_exact(out, i, result, err);
+}
+
+static tcudb_status final_moments_wide(const AggSpec *spec, const MomentsWide *s, Vector *out, uint32_t i, Error *err)
+{
+    Num result;
+    TRY(agg_wide_moments_final(s, is_sample(spec->kind), is_stddev(spec->kind), &result, err));
     return put_exact(out, i, result, err);
 }
 
@@ -143,11 +152,10 @@ static tcudb_status final_value(const AggSpec *spec, const char *state, Vector *
 static tcudb_status final_interval(const AggSpec *spec, const SumInterval *s, Vector *out, uint32_t i, Error *err)
 {
     int64_t months = s->months, days = s->days, micros = s->micros;
-    if (spec->kind == AGG_AVG) return error_unsupported(err, 0, "avg of intervals");
-    if (months != (int32_t)months || days != (int32_t)days)
-        return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "interval out of range");
-    ((Interval *)out->data)[i] = (Interval){micros, (int32_t)days, (int32_t)months};
-    return TCUDB_OK;
+    Interval *to = &((Interval *)out->data)[i];
+    if (s->overflow || months != (int32_t)months || days != (int32_t)days) return interval_range_error(err);
+    *to = (Interval){micros, (int32_t)days, (int32_t)months};
+    return spec->kind == AGG_AVG ? interval_divide(*to, (double)s->n, to, err) : TCUDB_OK;
 }
 
 /* Rows that the state has seen; 0 gives NULL. */
@@ -165,8 +173,9 @@ static double rows_of(const AggSpec *spec, const char *state)
     case AGG_VAR_SAMP:
     case AGG_STDDEV_POP:
     case AGG_STDDEV_SAMP: {
-        double n = exact ? (double)((const MomentsInt *)(const void *)state)->sum.n
-                         : ((const Moments *)(const void *)state)->n;
+        double n = exact  ? (double)((const MomentsInt *)(const void *)state)->sum.n
+                   : wide ? (double)agg_wide_moments_rows((const MomentsWide *)(const void *)state)
+                          : ((const Moments *)(const void *)state)->n;
         return is_sample(spec->kind) ? n - 1 : n;
     }
     case AGG_STRING_AGG: return ((const Joined *)(const void *)state)->has;
@@ -202,6 +211,8 @@ static tcudb_status final_one(const AggSpec *spec, const char *state, Vector *ou
     }
     default:
         if (exact) return final_moments_int(spec, (const MomentsInt *)(const void *)state, out, i, err);
+        if (spec->phys == PHYS_I128 || spec->phys == PHYS_NUM)
+            return final_moments_wide(spec, (const MomentsWide *)(const void *)state, out, i, err);
         return final_moments(spec, (const Moments *)(const void *)state, out, i, err);
     }
 }

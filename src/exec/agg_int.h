@@ -37,8 +37,14 @@ typedef struct MomentsInt { /* exact sums of x and x^2 */
     uint64_t sq_lo, sq_mid, sq_hi;
 } MomentsInt;
 
+typedef struct MomentsWide { /* exact sums of x and x^2 of wide decimals: 320 bits x 10^(-2 x sum.scale) */
+    SumWide sum;
+    uint64_t squares[5];
+} MomentsWide;
+
 typedef struct SumInterval {
     int64_t micros, days, months, n;
+    int64_t overflow;
 } SumInterval;
 
 typedef struct Joined {
@@ -49,10 +55,16 @@ typedef struct Joined {
 } Joined;
 
 void agg_add_wide(SumWide *s, int128 value, int32_t scale);
+void agg_combine_wide(SumWide *a, const SumWide *from);
 /* value x 10, scale + 1. */
 void agg_wide_times10(SumWide *s);
 void agg_add_moment(Moments *s, double x);
 void agg_add_square(MomentsInt *s, uint128 square);
+/* agg_wide.c: variance of wide decimals. */
+void agg_wide_moment(MomentsWide *s, Num x);
+void agg_wide_moments_combine(MomentsWide *to, const MomentsWide *from);
+int64_t agg_wide_moments_rows(const MomentsWide *s);
+tcudb_status agg_wide_moments_final(const MomentsWide *s, bool sample, bool root, Num *out, Error *err) MUST_CHECK;
 /* The value of a MIN, MAX or ANY state that has one. */
 Value agg_state_value(const AggSpec *spec, const char *state);
 

@@ -92,6 +92,8 @@ int interval_compare(Interval a, Interval b);
 /* t + sign * iv: months first (the day is clipped to the month's last), then days, then time. */
 tcudb_status timestamp_add(int64_t t, Interval iv, int sign, int64_t *out, Error *err) MUST_CHECK;
 tcudb_status interval_add(Interval a, Interval b, Interval *out, Error *err) MUST_CHECK;
+/* By parts, fractions carried downwards; 22012. */
+tcudb_status interval_divide(Interval v, double by, Interval *out, Error *err) MUST_CHECK;
 tcudb_status interval_negate(Interval a, Interval *out, Error *err) MUST_CHECK;
 
 #endif

@@ -170,7 +170,7 @@ static tcudb_status times(Interval v, double f, Interval *out, Error *err)
     return scaled(v.months * f, v.days * f, (double)v.micros * f, out, err);
 }
 
-static tcudb_status divided(Interval v, double f, Interval *out, Error *err)
+tcudb_status interval_divide(Interval v, double f, Interval *out, Error *err)
 {
     if (f == 0) return division_by_zero(err);
     return scaled(v.months / f, v.days / f, (double)v.micros / f, out, err);
@@ -190,7 +190,7 @@ KERNEL(float8_times_interval)
 
 KERNEL(interval_div_float8)
 {
-    BINARY_ROWS(Interval, double, Interval, TRY(divided(x, y, &r, err)));
+    BINARY_ROWS(Interval, double, Interval, TRY(interval_divide(x, y, &r, err)));
     return TCUDB_OK;
 }
 

@@ -308,19 +308,6 @@ tcudb_status num_div(Num a, Num b, Num *out, Error *err)
     return divide_at(a, b, division_scale(a, b), true, out, err);
 }
 
-tcudb_status num_variance(int128 n, Num sum, Num squares, bool sample, bool root, Num *out, Error *err)
-{
-    Num a = NUM_INT(0), b = NUM_INT(0);
-    assert(n > (sample ? 1 : 0));
-    TRY(num_mul(NUM_INT(n), squares, &a, err));
-    TRY(num_mul(sum, sum, &b, err));
-    TRY(num_sub(a, b, &a, err));
-    *out = (Num){.value = 0};
-    if (a.kind == NUM_FINITE && a.value <= 0) return TCUDB_OK;
-    TRY(num_div(a, NUM_INT(sample ? n * (n - 1) : n * n), out, err));
-    return root ? num_sqrt_at(*out, out->scale, out, err) : TCUDB_OK;
-}
-
 tcudb_status num_quotient(Num a, Num b, Num *out, Error *err)
 {
     if (a.kind != NUM_FINITE || b.kind != NUM_FINITE || b.value == 0) return num_div(a, b, out, err);

@@ -40,6 +40,12 @@ tcudb_status num_sqrt_at(Num a, int scale, Num *out, Error *err) MUST_CHECK; /* 
 /* PostgreSQL's variance, or its root, of n > 0 numbers (sample: n > 1) with this sum and sum of squares, whose scale is
  * twice the sum's. */
 tcudb_status num_variance(int128 n, Num sum, Num squares, bool sample, bool root, Num *out, Error *err) MUST_CHECK;
+/* Exact sums of numbers x 10^scale and of their squares; the sum's magnitude, least significant first. */
+typedef struct NumMoments {
+    uint64_t sum[3], squares[5];
+    int scale;
+} NumMoments;
+tcudb_status num_variance_wide(int64_t n, const NumMoments *m, bool sample, bool root, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_exp(Num a, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_ln(Num a, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_log(Num base, Num a, Num *out, Error *err) MUST_CHECK;

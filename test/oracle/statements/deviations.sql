@@ -1,0 +1,27 @@
+-- Variance of decimals of any width, averages and sums of intervals.
+create table n(g int, u numeric, w numeric(30,10), v numeric(38,0), t numeric(18,4), b bigint);
+insert into n values (1, 1.10, 1.5, 1, 1.5, 9223372036854775807), (1, 2.123, 1234567890.0123456789, 99999999999999999, 999999.9999, -9223372036854775808), (1, 3, -7, -5, -999999.9999, 1), (2, 0.001, null, 7, 0, 5), (2, 123456789012.5, 0.0000000001, null, 0.0001, 6), (3, -0.5, 2, 3, 4, 7), (4, null, null, null, null, null);
+select g, variance(u), var_pop(u), stddev(u), stddev_pop(u) from n group by g order by g;
+select g, variance(w), var_pop(w), stddev_pop(w) from n group by g order by g;
+select g, variance(v), var_pop(v), stddev(v), stddev_pop(v) from n group by g order by g;
+select g, variance(t), stddev_pop(t), stddev(t) from n group by g order by g;
+select variance(b), var_pop(b), stddev_samp(b) from n where g > 1;
+select variance(b / 1000) from n where g = 1;
+select variance(u), stddev(u * 7), avg(u / 3), sum(u / 7) from n where u < 100;
+select variance(x), stddev(x), var_pop(x), stddev_pop(x) from (values (1.0), (2.5), (4.25)) t(x);
+select variance(x), stddev(x) from (values (1.0), (1.00), (1)) t(x);
+select variance(x), stddev(x), var_samp(x), stddev_samp(x), var_pop(x), stddev_pop(x) from (values (5.50::numeric)) t(x);
+select variance(x), stddev_pop(x) from (values ('NaN'::numeric), (1), (2)) t(x);
+select variance(x), stddev_pop(x) from (values ('Infinity'::numeric), (1), (2)) t(x);
+select variance(x), var_pop(x) from (values ('NaN'::numeric)) t(x);
+select stddev(distinct u), stddev(u) filter (where g = 1) from n where u < 100;
+select g, sum(u) over w, variance(u) over w from n where u < 100 window w as (partition by g order by u rows between 1 preceding and current row) order by g, u;
+select stddev(x::numeric), variance(x::numeric * 0.125) from generate_series(1, 20000) s(x);
+create view i as select g, i from (values (1, interval '1 day'), (1, '5 hours 7 seconds'), (1, '-3 mons 2 days'), (2, '1 year 1 mon'), (2, null), (3, '00:00:00.000001'), (4, null)) v(g, i);
+select g, avg(i), sum(i), min(i), max(i), count(i) from i group by g order by g;
+select avg(x), sum(x) from (values (interval '1 day'), (interval '5 hours'), (interval '-1 mon')) t(x);
+select avg(x) from (values (interval '1 mon'), (interval '2 mons'), (interval '1 day 1 second')) t(x);
+select sum(x) from (values (interval '178956970 years'), (interval '1 year')) t(x);
+select sum(x) from (values (interval '2562047788 hours'), (interval '1 hour')) t(x);
+select avg(x) from (select null::interval as x) t;
+select avg(distinct x) from (values (interval '24 hours'), (interval '1 day'), (interval '3 days')) t(x);
