@@ -4,6 +4,7 @@
 #include "base/settings.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -110,6 +111,8 @@ static tcudb_status bad_value(const SettingInfo *info, const char *text, Error *
     if (info->kind == SETTING_ENUM) error_hint(err, "Available values: %s.", info->choices);
     if (info->kind == SETTING_INT)
         error_hint(err, "Use a whole number from %lld to %lld.", (long long)info->min, (long long)info->max);
+    if (info->kind == SETTING_TIME)
+        error_hint(err, "Valid units for this parameter are \"us\", \"ms\", \"s\", \"min\", \"h\", and \"d\".");
     if (info->kind == SETTING_SIZE) error_hint(err, "Use a size such as 512MB or 4GB, or a number of bytes.");
     return status;
 }
@@ -136,6 +139,34 @@ static bool parse_choice(const char *choices, const char *text, int64_t *out)
         if (*at == '|') at++;
     }
     return false;
+}
+
+static const struct {
+    const char *name;
+    int64_t micros;
+} times[] = {
+    {"d", INT64_C(86400000000)}, {"h", INT64_C(3600000000)}, {"min", 60000000}, {"s", 1000000}, {"ms", 1000}, {"us", 1},
+};
+enum { TIMES = sizeof times / sizeof times[0] };
+
+/* 5s, 1.5 h; without a unit milliseconds. */
+static bool parse_time(const SettingInfo *info, const char *text, int64_t *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+    int64_t micros = 1000;
+    if (end == text) return false;
+    while (*end == ' ') end++;
+    if (*end != '\0') {
+        uint32_t i = 0;
+        while (i < TIMES && strcmp(times[i].name, end) != 0) i++;
+        if (i == TIMES) return false;
+        micros = times[i].micros;
+    }
+    value = rint(value * (double)micros / 1000);
+    if (!(value >= (double)info->min && value <= (double)info->max)) return false;
+    *out = value >= 9223372036854775808.0 ? INT64_MAX : (int64_t)value;
+    return true;
 }
 
 static bool parse_number(const SettingInfo *info, const char *text, int64_t *out)
@@ -176,6 +207,7 @@ tcudb_status settings_set(Settings *settings, Str name, Str value, Error *err)
     case SETTING_TEXT: memcpy((char *)settings + info->offset, text, sizeof text); return TCUDB_OK;
     case SETTING_BOOL: ok = parse_bool(text, &number); break;
     case SETTING_ENUM: ok = parse_choice(info->choices, text, &number); break;
+    case SETTING_TIME: ok = parse_time(info, text, &number); break;
     case SETTING_INT:
     case SETTING_SIZE: ok = parse_number(info, text, &number); break;
     }
@@ -203,6 +235,16 @@ static tcudb_status show_size(int64_t size, Buf *out, Error *err)
     return size == 0 ? buf_char(out, '0', err) : buf_printf(out, err, "%lld%s", (long long)size, units[unit]);
 }
 
+/* In the largest unit that leaves a whole number. */
+static tcudb_status show_time(int64_t ms, Buf *out, Error *err)
+{
+    for (uint32_t i = 0; ms != 0 && times[i].micros >= 1000; i++) {
+        int64_t unit = times[i].micros / 1000;
+        if (ms % unit == 0) return buf_printf(out, err, "%lld%s", (long long)(ms / unit), times[i].name);
+    }
+    return buf_char(out, '0', err);
+}
+
 tcudb_status settings_show(const Settings *settings, Str name, Buf *out, Error *err)
 {
     const SettingInfo *info = NULL;
@@ -210,6 +252,7 @@ tcudb_status settings_show(const Settings *settings, Str name, Buf *out, Error *
     if (info->kind == SETTING_TEXT) return buf_text(out, (const char *)settings + info->offset, err);
     int64_t value = load_int(settings, info);
     if (info->kind == SETTING_BOOL) return buf_text(out, value ? "on" : "off", err);
+    if (info->kind == SETTING_TIME) return show_time(value, out, err);
     if (info->kind == SETTING_SIZE) return show_size(value, out, err);
     if (info->kind == SETTING_INT) return buf_printf(out, err, "%lld", (long long)value);
     const char *at = info->choices;

@@ -6,14 +6,22 @@
 
 #include "base/str.h"
 
-typedef enum SettingKind { SETTING_BOOL, SETTING_INT, SETTING_SIZE, SETTING_ENUM, SETTING_TEXT } SettingKind;
+typedef enum SettingKind {
+    SETTING_BOOL,
+    SETTING_INT,
+    SETTING_TIME,
+    SETTING_SIZE,
+    SETTING_ENUM,
+    SETTING_TEXT
+} SettingKind;
 
 enum { SETTING_TEXT_MAX = 64 };
 
-/* One field a setting: bool, int64_t (ints, sizes in bytes, enums as index) or char[]. */
+/* One field a setting: bool, int64_t (ints, milliseconds, sizes in bytes, enums as index) or char[]. */
 typedef struct Settings {
 #define SETTING_FIELD_SETTING_BOOL       bool
 #define SETTING_FIELD_SETTING_INT        int64_t
+#define SETTING_FIELD_SETTING_TIME       int64_t
 #define SETTING_FIELD_SETTING_SIZE       int64_t
 #define SETTING_FIELD_SETTING_ENUM       int64_t
 #define SETTING(field, name, kind, ...)  SETTING_FIELD_##kind field;

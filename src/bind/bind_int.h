@@ -316,6 +316,9 @@ tcudb_status bind_const_value(Binder *b, Expr *e, int position, Value *out, Erro
 /* A constant expression's value: arguments of table functions, CALL, EXECUTE. */
 tcudb_status bind_value(Binder *b, Place place, const Node *node, Value *out, int *position, Error *err) MUST_CHECK;
 
+/* Whether e is a number literal that numeric cannot hold, and its text. */
+bool bind_wide_number(const Expr *e, Str *text);
+tcudb_status bind_negate_wide(Binder *b, Str text, int position, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_literal(Binder *b, const PgQuery__AConst *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, Error *err) MUST_CHECK;
 tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err) MUST_CHECK;
@@ -332,6 +335,7 @@ tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCal
 /* ---- window.c */
 bool bind_is_window_name(const char *name);
 tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_window_clause(Binder *b, const Block *block, Error *err) MUST_CHECK; /* 42P20: a name twice */
 tcudb_status bind_window_rewrite(GroupMap *map, Block *block, Error *err) MUST_CHECK;
 /* The WINDOW nodes of the calls met, on top of plan. */
 tcudb_status bind_window_plan(Binder *b, Block *block, Plan *plan, Plan **out, Error *err) MUST_CHECK;

@@ -11,6 +11,7 @@
 #include "bind/bind_int.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 const char *bind_func_name(const PgQuery__FuncCall *call)
 {
@@ -317,14 +318,46 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
     return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
 }
 
+/* schema.f(...): there are no functions in any other schema. */
+static tcudb_status no_schema_function(Binder *b, Block *block, const PgQuery__FuncCall *call, int position, Error *err)
+{
+    Expr **args = NULL;
+    const char *list = "", *schema = sql_string(call->funcname[0]);
+    if (strcmp(schema, "public") != 0 && strcmp(schema, "information_schema") != 0)
+        return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", schema);
+    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
+    for (size_t i = 0; i < call->n_args; i++) {
+        list = arena_printf(b->arena, err, "%s%s%s", list, i == 0 ? "" : ", ", type_base_name(args[i]->type));
+        TRY_PTR(list);
+    }
+    tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position, "function %s.%s(%s) does not exist",
+                                   schema, bind_func_name(call), list);
+    error_hint(err,
+               "No function matches the given name and argument types. You might need to add explicit type casts.");
+    return status;
+}
+
+/* PostgreSQL's names of functions that were called by a schema's name, as TRIM and others are, have it in messages. */
+static tcudb_status qualified(const PgQuery__FuncCall *call, tcudb_status status, Error *err)
+{
+    static const char head[] = "function ";
+    if (status != TCUDB_ERROR || err == NULL || call->n_funcname < 2 ||
+        strncmp(err->message, head, sizeof head - 1) != 0 || strcmp(err->sqlstate, SQLSTATE_UNDEFINED_FUNCTION) != 0)
+        return status;
+    char rest[ERROR_TEXT];
+    snprintf(rest, sizeof rest, "%s", err->message + sizeof head - 1);
+    snprintf(err->message, sizeof err->message, "%s%s.%.*s", head, sql_string(call->funcname[0]), (int)(ERROR_TEXT / 2),
+             rest);
+    return status;
+}
+
 tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
 {
     const PgQuery__FuncCall *call = node->func_call;
     const char *name = bind_func_name(call);
     int position = bind_position(b, call->location);
     if (call->n_funcname > 1 && strcmp(sql_string(call->funcname[0]), "pg_catalog") != 0) {
-        return error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position, "function %s.%s does not exist",
-                        sql_string(call->funcname[0]), name);
+        return no_schema_function(b, block, call, position, err);
     }
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
@@ -333,6 +366,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(bind_system_function(b, name, args, (uint32_t)call->n_args, position, out, err));
     if (*out != NULL) return plain_only(call, name, position, err);
-    TRY(named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err));
+    TRY(qualified(
+        call, named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err), err));
     return plain_only(call, name, position, err);
 }

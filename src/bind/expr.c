@@ -33,6 +33,13 @@ tcudb_status bind_bool_const(Binder *b, bool truth, int position, Expr **out, Er
 tcudb_status bind_coerce(Binder *b, Expr *e, Type to, CastContext context, int position, Expr **out, Error *err)
 {
     if (e->type.id == TYPE_UNKNOWN && e->kind == EXPR_PARAM) TRY(bind_param_type(b, e, TYPE(to.id), position, &e, err));
+    Str wide;
+    bool to_float = to.id == TYPE_FLOAT4 || to.id == TYPE_FLOAT8;
+    if (to_float && bind_wide_number(e, &wide)) { /* what numeric cannot hold a float may */
+        Value text = {.type = TYPE(TYPE_UNKNOWN), .str = wide};
+        e = expr_const(b->arena, &text, e->position, err);
+        TRY_PTR(e);
+    }
     bool literal = e->kind == EXPR_CONST && e->type.id == TYPE_UNKNOWN;
     int place = literal ? e->position : position;
     tcudb_status status = expr_cast(b->arena, e, to, context, place, out, err);
@@ -190,7 +197,11 @@ static tcudb_status collate(Binder *b, Block *block, const PgQuery__CollateClaus
         strcmp(name, "ucs_basic") != 0) {
         return error_unsupported(err, bind_position(b, node->location), "collation \"%s\"", name);
     }
-    return bind_expr(b, block, node->arg, out, err);
+    TRY(bind_expr(b, block, node->arg, out, err));
+    TypeId id = (*out)->type.id;
+    if (id == TYPE_TEXT || id == TYPE_VARCHAR || id == TYPE_BPCHAR || id == TYPE_UNKNOWN) return TCUDB_OK;
+    return error_at(err, SQLSTATE_DATATYPE_MISMATCH, bind_position(b, node->location),
+                    "collations are not supported by type %s", type_base_name((*out)->type));
 }
 
 static tcudb_status column_ref(Binder *b, Block *block, const PgQuery__ColumnRef *ref, Expr **out, Error *err)

@@ -2,7 +2,8 @@
  * literal.c: constants, parameters, type names and casts.
  *
  * 42 is integer (bigint, then numeric, as it grows); 1.50 is numeric(3,2): a scaled integer, so that comparing it
- * with a numeric column needs no wider arithmetic; 1e400 and anything beyond 38 digits is refused. 'text' has no
+ * with a numeric column needs no wider arithmetic. 1e300 does not fit a numeric of 38 digits: it stays the cast of its
+ * text, which becomes double precision where that is wanted and is 22003 where a row needs it as numeric. 'text' has no
  * type until it meets one.
  *
  * A parameter's type is the first one it is cast to; a later, different one is PostgreSQL's 42P08.
@@ -18,13 +19,40 @@ static tcudb_status constant(Binder *b, const Value *value, int position, Expr *
     return TCUDB_OK;
 }
 
+/* '1e300'::numeric */
+static tcudb_status wide_number(Binder *b, Str text, int position, Expr **out, Error *err)
+{
+    Expr *e = NULL;
+    TRY(constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = text}, position, &e, err));
+    return expr_cast(b->arena, e, TYPE(TYPE_NUMERIC), CAST_EXPLICIT, position, out, err);
+}
+
+bool bind_wide_number(const Expr *e, Str *text)
+{
+    bool is = e->kind == EXPR_FUNC && e->type.id == TYPE_NUMERIC && e->nargs == 1 && e->args[0]->kind == EXPR_CONST &&
+              e->args[0]->type.id == TYPE_TEXT && !e->args[0]->value.null;
+    if (is) *text = e->args[0]->value.str;
+    return is;
+}
+
+tcudb_status bind_negate_wide(Binder *b, Str text, int position, Expr **out, Error *err)
+{
+    char *negated = arena_printf(b->arena, err, "-" STR_FMT, STR_ARG(text));
+    TRY_PTR(negated);
+    return wide_number(b, str_of(negated), position, out, err);
+}
+
 static tcudb_status number(Binder *b, const char *text, int position, Expr **out, Error *err)
 {
     Value value = {0};
-    tcudb_status status = value_number_literal(str_of(text), &value, err);
-    if (status != TCUDB_OK && err != NULL && err->position == 0) err->position = position;
-    TRY(status);
-    return constant(b, &value, position, out, err);
+    Error local = {0};
+    tcudb_status status = value_number_literal(str_of(text), &value, &local);
+    if (status == TCUDB_OK) return constant(b, &value, position, out, err);
+    if (status == TCUDB_ERROR && strcmp(local.sqlstate, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE) == 0)
+        return wide_number(b, str_of(text), position, out, err);
+    if (err != NULL) *err = local;
+    if (err != NULL && err->position == 0) err->position = position;
+    return status;
 }
 
 tcudb_status bind_literal(Binder *b, const PgQuery__AConst *node, Expr **out, Error *err)

@@ -125,7 +125,10 @@ static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Err
         return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "postfix operators are not supported");
     TRY(bind_expr(b, block, node->rexpr, &args[n++], err));
     Value value = {0};
-    if (n == 1 && strcmp(op->name, "-") == 0 && NODE_IS(node->rexpr, A_CONST) && negate_literal(args[0], &value)) {
+    Str wide;
+    bool negated = n == 1 && strcmp(op->name, "-") == 0 && NODE_IS(node->rexpr, A_CONST);
+    if (negated && bind_wide_number(args[0], &wide)) return bind_negate_wide(b, wide, op->start, out, err);
+    if (negated && negate_literal(args[0], &value)) {
         *out = expr_const(b->arena, &value, op->start, err);
         TRY_PTR(*out);
         return TCUDB_OK;

@@ -250,6 +250,7 @@ static tcudb_status plain_select(Binder *b, Block *outer, const Block *sibling, 
     TRY(bind_conditions(b, &s, err));
     TRY(bind_order_and_group(b, &s, err));
     TRY(bind_distinct(b, &s, err));
+    TRY(bind_window_clause(b, &s.block, err));
     TRY(assemble(b, &s, err));
     return bind_order_limit(b, &s.block, stmt, s.plan, out, err);
 }

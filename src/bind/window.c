@@ -103,6 +103,17 @@ static const PgQuery__WindowDef *find_named(const Block *block, const char *name
     return NULL;
 }
 
+tcudb_status bind_window_clause(Binder *b, const Block *block, Error *err)
+{
+    for (size_t i = 0; i < block->nwindows; i++) {
+        const PgQuery__WindowDef *def = block->windows[i]->window_def;
+        if (find_named(block, def->name) == def) continue;
+        return error_at(err, SQLSTATE_WINDOWING_ERROR, bind_position(b, def->location),
+                        "window \"%s\" is already defined", def->name);
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status fill_window(Binder *b, Block *block, const PgQuery__WindowDef *node, WindowDef *def, Error *err)
 {
     const char *base = node->refname[0] != '\0' ? node->refname : NULL;
@@ -120,8 +131,11 @@ static tcudb_status fill_window(Binder *b, Block *block, const PgQuery__WindowDe
             status = error_at(err, SQLSTATE_WINDOWING_ERROR, position,
                               "cannot override ORDER BY clause of window \"%s\"", base);
         } else if (named->frame_options & OPT_NONDEFAULT) {
+            bool bare = node->n_partition_clause == 0 && node->n_order_clause == 0;
             status = error_at(err, SQLSTATE_WINDOWING_ERROR, position,
                               "cannot copy window \"%s\" because it has a frame clause", base);
+            if (bare && node->name[0] == '\0' && !(node->frame_options & OPT_NONDEFAULT))
+                error_hint(err, "Omit the parentheses in this OVER clause.");
         } else {
             status = fill_window(b, block, named, def, err);
         }
@@ -156,7 +170,7 @@ static tcudb_status frame_offset(Binder *b, Block *block, const Node *node, cons
         return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, e->position,
                         "argument of %s must not contain variables", mode);
     }
-    return bind_coerce(b, e, TYPE(TYPE_INT8), CAST_IMPLICIT, e->position, out, err);
+    return bind_coerce(b, e, TYPE(TYPE_INT8), CAST_ASSIGNMENT, e->position, out, err);
 }
 
 /* ---- RANGE with offsets */

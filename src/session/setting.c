@@ -58,6 +58,14 @@ static tcudb_status check_value(Str name, Str value, Error *err)
     bool encoding = named(name, "client_encoding") && !contains_word(value, "utf8") && !contains_word(value, "utf-8") &&
                     !contains_word(value, "unicode");
     if (encoding) return error_unsupported(err, 0, "client_encoding \"" STR_FMT "\"", STR_ARG(value));
+    static const char *const only[][2] = {
+        {"standard_conforming_strings", "off"}, {"default_transaction_read_only", "on"},
+        {"IntervalStyle", "sql_standard"},      {"IntervalStyle", "postgres_verbose"},
+        {"IntervalStyle", "iso_8601"},
+    };
+    for (size_t i = 0; i < sizeof only / sizeof only[0]; i++)
+        if (named(name, only[i][0]) && contains_word(value, only[i][1]))
+            return error_unsupported(err, 0, "%s \"%s\"", only[i][0], only[i][1]);
     static const char *const styles[] = {"german", "sql", "postgres"};
     for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
         if (named(name, "datestyle") && contains_word(value, styles[i]))

@@ -13,6 +13,7 @@
 #include "sql/sql_int.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <pg_query.h>
 
 static void *proto_alloc(void *ctx, size_t size)
@@ -44,26 +45,66 @@ static const char *sqlstate_of(const char *message)
     if (strstr(message, "invalid memory alloc request size") != NULL) return SQLSTATE_PROGRAM_LIMIT_EXCEEDED;
     if (strstr(message, "not yet implemented") != NULL) return SQLSTATE_FEATURE_NOT_SUPPORTED;
     if (strstr(message, "invalid byte sequence") != NULL) return SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE;
+    if (strstr(message, "precision for type float") != NULL) return SQLSTATE_INVALID_PARAMETER_VALUE;
     if (strncmp(message, "frame ", 6) == 0) return SQLSTATE_WINDOWING_ERROR;
     return SQLSTATE_SYNTAX_ERROR;
+}
+
+static uint32_t byte_of_character(Str text, int position)
+{
+    uint32_t at = 0;
+    for (int left = position - 1; at < text.len; at++) {
+        if (((unsigned char)text.ptr[at] & 0xC0) == 0x80) continue;
+        if (left-- == 0) break;
+    }
+    return at;
 }
 
 /* libpg_query counts characters of the parsed text; the map wants bytes. */
 static int error_position(const SqlSource *source, int cursor)
 {
     if (cursor <= 0) return 0;
-    uint32_t at = 0;
-    for (int left = cursor - 1; at < source->parsed_len; at++) {
-        if (((unsigned char)source->parsed[at] & 0xC0) == 0x80) continue;
-        if (left-- == 0) break;
-    }
+    uint32_t at = byte_of_character((Str){source->parsed, source->parsed_len}, cursor);
     return sql_source_character(source, sql_source_original(source, at));
+}
+
+/* 1_000 and 0x1F: PostgreSQL shows the number with all of the word that it ends in. */
+static tcudb_status report_junk(const SqlSource *source, const char *message, int position, Error *err)
+{
+    Str text = source->original;
+    uint32_t start = byte_of_character(text, position), end = start;
+    while (end < text.len && (isalnum((unsigned char)text.ptr[end]) || strchr("_$.", text.ptr[end]) != NULL ||
+                              (unsigned char)text.ptr[end] >= 0x80))
+        end++;
+    int words = (int)(strchr(message, '"') - message);
+    return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "%.*s\"%.*s\"", words, message, (int)(end - start),
+                    text.ptr + start);
+}
+
+/* Of E'' if a \u is there, else of U&''. */
+static tcudb_status report_unicode(const SqlSource *source, const char *message, int position, Error *err)
+{
+    uint32_t at = byte_of_character(source->original, position);
+    bool plain = at + 1 < source->original.len && tolower((unsigned char)source->original.ptr[at + 1]) == 'u';
+    error_at(err, plain ? SQLSTATE_INVALID_ESCAPE_SEQUENCE : SQLSTATE_SYNTAX_ERROR, position, "%s", message);
+    error_hint(err, plain ? "Unicode escapes must be \\uXXXX or \\UXXXXXXXX."
+                          : "Unicode escapes must be \\XXXX or \\+XXXXXX.");
+    return TCUDB_ERROR;
 }
 
 static tcudb_status report(const SqlSource *source, const PgQueryError *error, Error *err)
 {
     const char *message = error->message == NULL ? "syntax error" : error->message;
-    return error_at(err, sqlstate_of(message), error_position(source, error->cursorpos), "%s", message);
+    int position = error_position(source, error->cursorpos);
+    bool junk = strncmp(message, "trailing junk after", 19) == 0 && strchr(message, '"') != NULL;
+    if (junk) return report_junk(source, message, position, err);
+    if (strcmp(message, "invalid Unicode escape") == 0) return report_unicode(source, message, position, err);
+    if (strcmp(message, "subquery in FROM must have an alias") == 0) {
+        error_at(err, SQLSTATE_SYNTAX_ERROR, position, "%s", message);
+        error_hint(err, "For example, FROM (SELECT ...) [AS] foo.");
+        return TCUDB_ERROR;
+    }
+    return error_at(err, sqlstate_of(message), position, "%s", message);
 }
 
 typedef struct Parse {

@@ -127,6 +127,21 @@ static bool line_fits(const AggLine *line, const Type *args, uint32_t nargs)
     return fits;
 }
 
+/* No argument's type is known, no line takes text, and the others are numbers and intervals, of which PostgreSQL
+ * prefers none. */
+static bool is_ambiguous(Str name, const Type *args, uint32_t nargs)
+{
+    bool interval = false;
+    for (uint32_t a = 0; a < nargs; a++)
+        if (args[a].id != TYPE_UNKNOWN) return false;
+    for (size_t i = 0; i < AGG_COUNT_LINES; i++) {
+        if (!str_equal(name, str_of(aggs[i].name)) || !line_fits(&aggs[i], args, nargs)) continue;
+        if (nargs == 0 || aggs[i].args[0] == TYPE_TEXT || aggs[i].args[0] == TYPE_NONE) return false;
+        interval |= aggs[i].args[0] == TYPE_INTERVAL;
+    }
+    return interval;
+}
+
 /* The table lists narrower types first, so the first line that an argument casts to is the nearest; unknown
  * literals are text where text is taken, else the preferred float8. */
 static const AggLine *find_agg(Str name, const Type *args, uint32_t nargs)
@@ -145,16 +160,19 @@ static const AggLine *find_agg(Str name, const Type *args, uint32_t nargs)
     return found;
 }
 
-static tcudb_status no_aggregate(Str name, const Type *args, uint32_t nargs, int position, Error *err)
+static tcudb_status no_aggregate(Str name, const Type *args, uint32_t nargs, bool ambiguous, int position, Error *err)
 {
     char list[ERROR_TEXT / 2] = "";
     size_t used = 0;
     for (uint32_t a = 0; a < nargs && used < sizeof list; a++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", a == 0 ? "" : ", ", type_base_name(args[a]));
-    tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position,
-                                   "function " STR_FMT "(%s) does not exist", STR_ARG(name), list);
-    error_hint(err,
-               "No function matches the given name and argument types. You might need to add explicit type casts.");
+    tcudb_status status =
+        error_at(err, ambiguous ? SQLSTATE_AMBIGUOUS_FUNCTION : SQLSTATE_UNDEFINED_FUNCTION, position,
+                 "function " STR_FMT "(%s) %s", STR_ARG(name), list, ambiguous ? "is not unique" : "does not exist");
+    error_hint(
+        err, ambiguous
+                 ? "Could not choose a best candidate function. You might need to add explicit type casts."
+                 : "No function matches the given name and argument types. You might need to add explicit type casts.");
     return status;
 }
 
@@ -164,12 +182,13 @@ tcudb_status agg_resolve(Str name, const Type *args, uint32_t nargs, bool star, 
     *out = (AggCallType){.kind = AGG_COUNT_STAR, .result = TYPE(TYPE_INT8)};
     if (star && str_equal(name, STR_LIT("count"))) return TCUDB_OK;
     if (star || (nargs == 0 && str_equal(name, STR_LIT("count")))) {
-        if (star) return no_aggregate(name, args, 0, position, err);
+        if (star) return no_aggregate(name, args, 0, false, position, err);
         return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position,
                         "count(*) must be used to call a parameterless aggregate function");
     }
     const AggLine *line = find_agg(name, args, nargs);
-    if (line == NULL) return no_aggregate(name, args, nargs, position, err);
+    if (line == NULL) return no_aggregate(name, args, nargs, false, position, err);
+    if (is_ambiguous(name, args, nargs)) return no_aggregate(name, args, nargs, true, position, err);
     out->kind = line->kind;
     for (uint32_t a = 0; a < nargs; a++) {
         bool same = line->args[a] == TYPE_NONE ? args[a].id != TYPE_UNKNOWN : line->args[a] == args[a].id;

@@ -287,6 +287,9 @@ static tcudb_status no_match(FuncKind kind, Str name, const Type *args, uint32_t
                           "function %s %s", call, ambiguous ? "is not unique" : "does not exist");
     if (ambiguous)
         error_hint(err, "Could not choose a best candidate %s. You might need to add explicit type casts.", what);
+    else if (kind == FUNC_OPERATOR && nargs == 1)
+        error_hint(
+            err, "No operator matches the given name and argument type. You might need to add an explicit type cast.");
     else
         error_hint(err, "No %s matches the given name and argument types. You might need to add explicit type casts.",
                    what);

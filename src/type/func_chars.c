@@ -93,7 +93,7 @@ KERNEL(int4_chr)
 {
     UNARY_ROWS(int32_t, Str, {
         if (x == 0) return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "null character not permitted");
-        if (x < 0) return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "character number must be positive");
+        if (x < 0) return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "character number must be positive");
         if (x > 0x10ffff)
             return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "requested character too large for encoding: %d", x);
         if (x >= 0xd800 && x <= 0xdfff)

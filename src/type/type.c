@@ -183,5 +183,5 @@ tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int p
         return error_unsupported(err, position, "a precision of type %s", type_info[id].name);
     }
     return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "type modifier is not allowed for type \"%s\"",
-                    type_info[id].name);
+                    type_info[id].short_name);
 }

@@ -74,10 +74,10 @@ static void settings_are_transactional(void **state)
     ask(conn, "begin; set statement_timeout = 5000; rollback");
     assert_answer(conn, "show statement_timeout", "0");
     ask(conn, "begin; set local statement_timeout = 5000");
-    assert_answer(conn, "show statement_timeout", "5000");
+    assert_answer(conn, "show statement_timeout", "5s");
     assert_answer(conn, "commit; show statement_timeout", "0");
     ask(conn, "begin; set statement_timeout = 7000; commit");
-    assert_answer(conn, "show statement_timeout", "7000");
+    assert_answer(conn, "show statement_timeout", "7s");
     assert_answer(conn, "reset statement_timeout", "RESET");
     assert_answer(conn, "show statement_timeout", "0");
     assert_answer(conn, "show no_such", "ERROR 42704 unrecognized configuration parameter \"no_such\"");
