@@ -73,7 +73,9 @@ static void settle(const ExecEnv *env, PhysNode *node, bool whole)
     }
     double predicted = repriced(env, node);
     a->predicted = predicted * corrections_factor(env->corrections, a->form, predicted);
-    if (whole && a->seconds > TOO_SHORT) corrections_learn(env->corrections, a->form, predicted, a->seconds);
+    bool blocked = node->plan->kind == PLAN_CONTRACT && node->product.report.parts > 1; /* no candidate's price */
+    if (whole && !blocked && a->seconds > TOO_SHORT)
+        corrections_learn(env->corrections, a->form, predicted, a->seconds);
 }
 
 void exec_settle(const ExecEnv *env, const PhysPlan *phys)

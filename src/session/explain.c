@@ -130,8 +130,9 @@ static tcudb_status print_text(Run *run, Explain *explain, const PhysPlan *phys,
     if (!run->report.exact) TRY(buf_text(out, ", fast (FP16 inputs): not exact", err));
     TRY(buf_char(out, '\n', err));
     if (explain->analyze || explain->summary) TRY(buf_printf(out, err, "Planning Time: %.3f ms\n", explain->planning));
-    if (explain->analyze) TRY(buf_printf(out, err, "Execution Time: %.3f ms\n", 1e3 * run->report.seconds));
-    return TCUDB_OK;
+    if (!explain->analyze) return TCUDB_OK;
+    TRY(buf_printf(out, err, "Execution Time: %.3f ms\n", 1e3 * run->report.seconds));
+    return buf_printf(out, err, "Peak Memory: %zu kB\n", (run->report.peak_bytes + 1023) / 1024);
 }
 
 static tcudb_status print_json_text(Buf *out, const char *text, Error *err)
@@ -156,7 +157,9 @@ static tcudb_status print_json(Run *run, Explain *explain, const PhysPlan *phys,
     TRY(print_json_text(out, run->report.why, err));
     TRY(buf_printf(out, err, ", \"Exact\": %s", run->report.exact ? "true" : "false"));
     TRY(buf_printf(out, err, ", \"Planning Time\": %.3f", explain->planning));
-    if (explain->analyze) TRY(buf_printf(out, err, ", \"Execution Time\": %.3f", 1e3 * run->report.seconds));
+    if (explain->analyze)
+        TRY(buf_printf(out, err, ", \"Execution Time\": %.3f, \"Peak Memory\": %zu", 1e3 * run->report.seconds,
+                       (run->report.peak_bytes + 1023) / 1024));
     return buf_text(out, "}]", err);
 }
 

@@ -31,6 +31,15 @@ static void stretch_bounds(const Build *b, uint64_t stretch, uint64_t *from, uin
     *to = b->side->nruns * (stretch + 1) / b->stretches;
 }
 
+/* The rows of a part of the groups. */
+static void count_part(const Side *side, const SideRun *run, bool by_key, uint64_t *counts)
+{
+    for (uint64_t i = 0; i < run->n; i++) {
+        uint32_t group = run->group[i] - side->first;
+        if (group < side->groups) counts[by_key ? run->key[i] : group]++;
+    }
+}
+
 static tcudb_status count_stretch(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
@@ -40,9 +49,24 @@ static tcudb_status count_stretch(void *ctx, uint32_t worker, uint64_t task, Err
     for (uint64_t r = from; r < to; r++) {
         const SideRun *run = &b->side->runs[r];
         const uint32_t *row_of = b->by_key ? run->key : run->group;
-        for (uint64_t i = 0; i < run->n; i++) counts[row_of[i]]++;
+        if (b->side->part)
+            count_part(b->side, run, b->by_key, counts);
+        else
+            for (uint64_t i = 0; i < run->n; i++) counts[row_of[i]]++;
     }
     return TCUDB_OK;
+}
+
+static void place_part(const Side *side, Cells *cells, const SideRun *run, bool by_key, uint64_t *cursor)
+{
+    for (uint64_t i = 0; i < run->n; i++) {
+        uint32_t group = run->group[i] - side->first;
+        if (group >= side->groups) continue;
+        uint64_t at = cursor[by_key ? run->key[i] : group]++;
+        cells->ids[at] = by_key ? group : run->key[i];
+        cells->counts[at] = run->count == NULL ? 1 : run->count[i];
+        for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = run->values[v][i];
+    }
 }
 
 static void place_run(Cells *cells, const SideRun *run, bool by_key, uint64_t *cursor)
@@ -62,8 +86,13 @@ static tcudb_status place_stretch(void *ctx, uint32_t worker, uint64_t task, Err
     Build *b = ctx;
     uint64_t from, to;
     stretch_bounds(b, task, &from, &to);
-    for (uint64_t r = from; r < to; r++)
-        place_run(b->cells, &b->side->runs[r], b->by_key, b->cursors + task * b->cells->rows);
+    for (uint64_t r = from; r < to; r++) {
+        uint64_t *cursor = b->cursors + task * b->cells->rows;
+        if (b->side->part)
+            place_part(b->side, b->cells, &b->side->runs[r], b->by_key, cursor);
+        else
+            place_run(b->cells, &b->side->runs[r], b->by_key, cursor);
+    }
     return TCUDB_OK;
 }
 
@@ -174,6 +203,14 @@ static tcudb_status build_steps(Build *b, Pool *pool, const atomic_bool *cancel,
     return TCUDB_OK;
 }
 
+/* One a worker; only one where their counters would take much of what the memory limit leaves. */
+static uint32_t stretches_for(Mem *mem, const Pool *pool, uint32_t rows)
+{
+    size_t limit = atomic_load(&mem->limit), used = atomic_load(&mem->used), bytes = sizeof(uint64_t) * (size_t)rows;
+    bool tight = limit != 0 && (used >= limit || bytes * pool_workers(pool) > (limit - used) / 8);
+    return tight ? 1 : pool_workers(pool);
+}
+
 tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *pool, Mem *mem, const atomic_bool *cancel,
                          Cells *out, Error *err)
 {
@@ -183,7 +220,7 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
                    .columns = by_key ? side->groups : keys,
                    .nvalues = side->nvalues,
                    .capacity = side->n};
-    Build b = {.side = side, .by_key = by_key, .cells = out, .stretches = pool_workers(pool)};
+    Build b = {.side = side, .by_key = by_key, .cells = out, .stretches = stretches_for(mem, pool, out->rows)};
     size_t cursor_bytes = sizeof(uint64_t) * b.stretches * out->rows, end_bytes = sizeof(uint64_t) * out->rows;
     size_t slot_bytes = sizeof(uint32_t) * pool_workers(pool) * (size_t)out->columns;
     tcudb_status status = TCUDB_NOMEM;
@@ -245,7 +282,8 @@ static tcudb_status place_columns(void *ctx, uint32_t worker, uint64_t task, Err
 tcudb_status cells_transpose(const Cells *cells, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *out,
                              uint64_t *places, Error *err)
 {
-    Transpose t = {.from = cells, .to = out, .stretches = pool_workers(pool), .places = places};
+    Transpose t = {
+        .from = cells, .to = out, .stretches = stretches_for(cells->mem, pool, cells->columns), .places = places};
     size_t cursor_bytes = sizeof(uint64_t) * t.stretches * cells->columns;
     *out = (Cells){.mem = mem,
                    .rows = cells->columns,

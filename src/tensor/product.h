@@ -35,7 +35,9 @@ typedef struct Side {
     uint32_t nruns;
     const SideRun *runs;
     uint32_t nvalues;
-    double weight; /* no column's absolute values add up to more, over the rows of the join's input; 0: not known */
+    bool part;      /* only the rows of groups [first, first + groups), which are n */
+    uint32_t first; /* part: the group that is code 0 */
+    double weight;  /* no column's absolute values add up to more, over the rows of the join's input; 0: not known */
 } Side;
 
 typedef struct Product {
@@ -73,7 +75,6 @@ typedef struct ProductSpec {
     bool exact_counts;      /* false: counts only have to be positive where rows meet */
     KernelIsa isa;
     const Rates *rates; /* decide the split */
-    size_t memory;      /* bytes the operands and blocks may take; 0: any. Beyond it the output is blocked */
 } ProductSpec;
 
 /* What was decided and why it is exact: printed by EXPLAIN ANALYZE. */
@@ -87,7 +88,9 @@ typedef struct ProductReport {
     bool wide;                        /* sums in 128 bits */
     uint64_t rows;                    /* output rows */
     bool full;                        /* unique rows became operands without cells */
-    bool short_of_memory;             /* fewer keys are dense than would be best */
+    uint32_t parts;                   /* blocks of groups that were multiplied one after the other */
+    uint32_t chunks;                  /* of the dense keys, of a part; 0: all at once */
+    bool short_of_memory;             /* no key is dense for want of memory */
     bool having; /* the bounds were applied: not to wide sums, whose rows may have to report an overflow */
     double build_seconds, multiply_seconds;
     ProductShape shape; /* what the split was chosen by */
@@ -110,10 +113,13 @@ typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRow
 
 /* A product whose operands are built: pre-aggregated, proven, split. The spec must outlive it. The caller has
  * proven that no pre-aggregated cell leaves 64 bits and no sum 127 (checked: XX000). Other errors: 53200; 57014. report
- * is filled as far as it is known, here and by product_close. */
+ * is filled as far as it is known, here and by product_close.
+ * What does not fit into what mem's limit leaves is multiplied in parts, blocks of groups of both sides: when all tasks
+ * of one have run, product_next builds the next one, if there is *more. */
 typedef struct ProductRun ProductRun;
 tcudb_status product_open(const ProductSpec *spec, Pool *pool, Mem *mem, const atomic_bool *cancel,
                           ProductReport *report, ProductRun **out, Error *err) MUST_CHECK;
+tcudb_status product_next(ProductRun *run, bool *more, Error *err) MUST_CHECK;
 /* Blocks of left groups; each may be run once, by any worker (< pool_workers) that runs no other at the time. */
 uint64_t product_tasks(const ProductRun *run);
 tcudb_status product_task(ProductRun *run, uint32_t worker, uint64_t task, ProductSink sink, void *ctx,

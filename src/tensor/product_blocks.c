@@ -3,7 +3,8 @@
  *
  * With heavy keys, a block's accumulators (block_rows x stride for each product) are filled by the dense tiles, the
  * light keys' pairs are added row by row (product_sparse.c), and the block is scanned for groups that exist
- * (product_emit.c). Without heavy keys a block is a number of rows that share one line of accumulators.
+ * (product_emit.c). With chunks of keys the accumulators of all blocks stand and are full before the first task
+ * (product_chunks.c). Without heavy keys a block is a number of rows that share one line of accumulators.
  * Cost: see product_plan.c.
  */
 #include "tensor/product_int.h"
@@ -30,46 +31,88 @@ static uint32_t first_column(const ProductRun *run, uint32_t first_panel)
     return run->places == NULL ? 0 : first_panel * LIMB_ROWS_A;
 }
 
-/* The tile as it is, or widened on its way. */
-static void multiply_doubles(const ProductRun *run, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
-                             void *sums, size_t at)
+/* A tile that was multiplied by itself is added to accumulators; of a left panel the rows that there are. */
+#define ADD_TILE(name, Cell, Sum, USum)                                                                                \
+    static void name(const Cell *tile, uint32_t rows, Sum *sums, size_t stride)                                        \
+    {                                                                                                                  \
+        for (uint32_t i = 0; i < rows; i++, tile += LIMB_ROWS_B, sums += stride)                                       \
+            for (uint32_t j = 0; j < LIMB_ROWS_B; j++) sums[j] = (Sum)((USum)sums[j] + (USum)tile[j]);                 \
+    }
+ADD_TILE(add_narrow, int64_t, int64_t, uint64_t)
+ADD_TILE(add_wide, int128, int128, uint128)
+ADD_TILE(add_widened, int64_t, int128, uint128)
+
+/* Where a tile goes: the accumulators are set, or with chunks of keys added to. */
+typedef struct Place {
+    void *sums; /* of the tile's first cell */
+    size_t stride;
+    uint32_t rows;
+    bool wide, add;
+} Place;
+
+static Place place_of(const ProductRun *run, void *sums, bool wide, uint32_t first, uint32_t p, uint32_t q)
 {
-    if (!run->wide) {
-        double_multiply(run->spec->isa, &l->doubles, panel, &r->doubles, q, (int64_t *)sums + at, run->stride);
+    size_t at = (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B;
+    uint32_t rest = run->left.rows - (first + p * LIMB_ROWS_A);
+    return (Place){.sums = (char *)sums + at * (wide ? sizeof(int128) : sizeof(int64_t)),
+                   .stride = run->stride,
+                   .rows = rest < LIMB_ROWS_A ? rest : LIMB_ROWS_A,
+                   .wide = wide,
+                   .add = run->chunk > 0};
+}
+
+static void multiply_doubles(KernelIsa isa, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
+                             const Place *to)
+{
+    if (!to->wide && !to->add) {
+        double_multiply(isa, &l->doubles, panel, &r->doubles, q, to->sums, to->stride);
         return;
     }
     int64_t tile[LIMB_ROWS_A * LIMB_ROWS_B] = {0};
-    double_multiply(run->spec->isa, &l->doubles, panel, &r->doubles, q, tile, LIMB_ROWS_B);
-    for (uint32_t i = 0; i < LIMB_ROWS_A; i++)
-        for (uint32_t j = 0; j < LIMB_ROWS_B; j++)
-            ((int128 *)sums)[at + i * run->stride + j] = tile[i * LIMB_ROWS_B + j];
+    double_multiply(isa, &l->doubles, panel, &r->doubles, q, tile, LIMB_ROWS_B);
+    for (uint32_t i = 0; i < to->rows && !to->add; i++)
+        memset((int128 *)to->sums + i * to->stride, 0, sizeof(int128) * LIMB_ROWS_B);
+    if (to->wide)
+        add_widened(tile, to->rows, to->sums, to->stride);
+    else
+        add_narrow(tile, to->rows, to->sums, to->stride);
 }
 
-static void dense_doubles(ProductRun *run, Product product, uint32_t first_panel, uint32_t panels, void *sums)
+static void multiply_limbs(KernelIsa isa, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
+                           const Place *to)
 {
-    const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
-    for (uint32_t q = first_column(run, first_panel) / LIMB_ROWS_B; q < r->doubles.panels; q++)
-        for (uint32_t p = 0; p < panels; p++)
-            multiply_doubles(run, l, first_panel + p, r, q, sums,
-                             (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B);
+    if (!to->add) {
+        if (to->wide)
+            limb_multiply_wide(isa, &l->limbs, panel, &r->limbs, q, to->sums, to->stride);
+        else
+            limb_multiply(isa, &l->limbs, panel, &r->limbs, q, to->sums, to->stride);
+    } else if (to->wide) {
+        int128 tile[LIMB_ROWS_A * LIMB_ROWS_B];
+        limb_multiply_wide(isa, &l->limbs, panel, &r->limbs, q, tile, LIMB_ROWS_B);
+        add_wide(tile, to->rows, to->sums, to->stride);
+    } else {
+        int64_t tile[LIMB_ROWS_A * LIMB_ROWS_B];
+        limb_multiply(isa, &l->limbs, panel, &r->limbs, q, tile, LIMB_ROWS_B);
+        add_narrow(tile, to->rows, to->sums, to->stride);
+    }
 }
 
-static void dense_product(ProductRun *run, Product product, uint32_t first_panel, uint32_t panels, void *sums,
+static void dense_product(ProductRun *run, Product product, bool doubles, uint32_t first, uint32_t rows, void *sums,
                           bool wide)
 {
     const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
     KernelIsa isa = run->spec->isa;
-    for (uint32_t q = first_column(run, first_panel) / LIMB_ROWS_B; q < r->limbs.panels; q++) {
+    uint32_t panel = first / LIMB_ROWS_A, panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
+    for (uint32_t q = first_column(run, panel) / LIMB_ROWS_B; q < run->stride / LIMB_ROWS_B; q++) {
         for (uint32_t p = 0; p < panels; p++) {
-            size_t at = (size_t)p * LIMB_ROWS_A * run->stride + (size_t)q * LIMB_ROWS_B;
-            if (wide)
-                limb_multiply_wide(isa, &l->limbs, first_panel + p, &r->limbs, q, (int128 *)sums + at, run->stride);
+            Place to = place_of(run, sums, wide, first, p, q);
+            if (doubles)
+                multiply_doubles(isa, l, panel + p, r, q, &to);
             else
-                limb_multiply(isa, &l->limbs, first_panel + p, &r->limbs, q, (int64_t *)sums + at, run->stride);
+                multiply_limbs(isa, l, panel + p, r, q, &to);
         }
     }
-    uint32_t first = first_panel * LIMB_ROWS_A;
-    for (uint32_t i = 0; i < panels * LIMB_ROWS_A && first + i < run->left.rows; i++) {
+    for (uint32_t i = 0; i < rows && !doubles; i++) {
         if (wide)
             unshift_wide(run, l, r, first + i, (int128 *)sums + i * run->stride);
         else
@@ -77,50 +120,66 @@ static void dense_product(ProductRun *run, Product product, uint32_t first_panel
     }
 }
 
-/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache; of a symmetric
- * product those that it does not lie before. */
-static void count_bits(ProductRun *run, Block *b, uint32_t first, uint32_t rows)
+static void add_bits(const ProductRun *run, uint32_t i, uint32_t j, size_t word, uint32_t rows, int64_t *counts)
 {
-    uint32_t from = run->places == NULL ? 0 : first / BIT_TILE * BIT_TILE;
-    for (size_t word = 0; word < run->left_bits.words; word += BIT_CHUNK)
-        for (uint32_t j = from; j < run->right_bits.padded; j += BIT_TILE)
-            for (uint32_t i = 0; i < rows && (run->places == NULL || first + i < j + BIT_TILE); i += BIT_TILE)
-                bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, word,
-                                (int64_t *)b->counts + i * run->stride + j, run->stride);
+    int64_t tile[BIT_TILE * BIT_TILE] = {0};
+    bitmat_multiply(run->spec->isa, &run->left_bits, i, &run->right_bits, j, word, tile, BIT_TILE);
+    for (uint32_t k = 0; k < rows; k++, counts += run->stride)
+        for (uint32_t l = 0; l < BIT_TILE; l++) counts[l] += tile[k * BIT_TILE + l];
 }
 
-static void dense_counts(ProductRun *run, Block *b, uint32_t first, uint32_t rows)
+/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache; of a symmetric
+ * product those that it does not lie before. */
+static void count_bits(ProductRun *run, uint64_t *counts, uint32_t first, uint32_t rows)
 {
-    if (run->count_mode == COUNT_LIMBS) {
-        dense_product(run, (Product){ONES, ONES}, first / LIMB_ROWS_A, (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A,
-                      b->counts, false);
-    } else if (run->count_mode == COUNT_BITS) {
-        count_bits(run, b, first, rows);
-    } else {
-        for (uint32_t i = 0; i < rows; i++)
-            for (uint32_t j = 0; j < run->spec->right.groups; j++)
-                b->counts[i * run->stride + j] =
-                    run->left_present[first + i] & (run->right_present == NULL ? 1 : run->right_present[j]);
+    uint32_t from = run->places == NULL ? 0 : first / BIT_TILE * BIT_TILE;
+    for (size_t word = 0; word < run->left_bits.words; word += BIT_CHUNK) {
+        for (uint32_t j = from; j < run->right_bits.padded; j += BIT_TILE) {
+            for (uint32_t i = 0; i < rows && (run->places == NULL || first + i < j + BIT_TILE); i += BIT_TILE) {
+                int64_t *to = (int64_t *)counts + i * run->stride + j;
+                if (run->chunk > 0)
+                    add_bits(run, first + i, j, word, rows - i < BIT_TILE ? rows - i : BIT_TILE, to);
+                else
+                    bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, word, to,
+                                    run->stride);
+            }
+        }
     }
+}
+
+static void count_present(const ProductRun *run, uint64_t *counts, uint32_t first, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t *line = counts + i * run->stride, left = run->left_present[first + i];
+        for (uint32_t j = 0; j < run->spec->right.groups; j++) {
+            uint64_t meet = left & (run->right_present == NULL ? 1 : run->right_present[j]);
+            line[j] = run->chunk > 0 ? line[j] | meet : meet;
+        }
+    }
+}
+
+void blocks_add(ProductRun *run, uint32_t first, uint32_t rows, uint64_t *counts, void *const *sums)
+{
+    if (run->count_mode == COUNT_LIMBS)
+        dense_product(run, (Product){ONES, ONES}, false, first, rows, counts, false);
+    else if (run->count_mode == COUNT_BITS)
+        count_bits(run, counts, first, rows);
+    else
+        count_present(run, counts, first, rows);
+    for (uint32_t p = 0; p < run->spec->nproducts; p++)
+        dense_product(run, run->spec->products[p], run->in_doubles[p], first, rows, sums[p], run->wide);
 }
 
 static tcudb_status dense_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
 {
     uint32_t first = (uint32_t)out->task * run->block_rows;
     uint32_t rows = run->left.rows - first < run->block_rows ? run->left.rows - first : run->block_rows;
-    uint32_t panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
-    dense_counts(run, b, first, rows);
-    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        if (run->in_doubles[p])
-            dense_doubles(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p]);
-        else
-            dense_product(run, run->spec->products[p], first / LIMB_ROWS_A, panels, b->sums[p], run->wide);
-    }
-    for (uint32_t i = 0; i < rows; i++) {
-        size_t row = i * run->stride;
-        if (run->any_light) sparse_add(run, b, first + i, row);
-        TRY(block_take(run, b, first + i, row, b->ids, block_scan(run, b, row, run->places == NULL ? 0 : first + i),
-                       out, err));
+    size_t at = run->chunk > 0 ? first * run->stride : 0;
+    if (run->chunk == 0) blocks_add(run, first, rows, b->counts, b->sums);
+    for (uint32_t i = 0; i < rows; i++, at += run->stride) {
+        if (run->any_light) sparse_add(run, b, first + i, at);
+        TRY(block_take(run, b, first + i, at, b->ids, block_scan(run, b, at, run->places == NULL ? 0 : first + i), out,
+                       err));
     }
     return block_flush(run, b, out, err);
 }
@@ -146,14 +205,20 @@ static size_t block_ids(const ProductRun *run)
 static tcudb_status new_block(ProductRun *run, Block *b, Error *err)
 {
     size_t cells = block_cells(run);
-    TRY(zeroed(run, sizeof(uint64_t) * cells, (void **)&b->counts, err));
+    if (run->chunk > 0)
+        b->counts = run->all.counts;
+    else
+        TRY(zeroed(run, sizeof(uint64_t) * cells, (void **)&b->counts, err));
     TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->ids, err));
     if (run->nhaving > 0) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_left, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_right, err));
     TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_counts, err));
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        TRY(zeroed(run, sum_size(run) * cells, &b->sums[p], err));
+        if (run->chunk > 0)
+            b->sums[p] = run->all.sums[p];
+        else
+            TRY(zeroed(run, sum_size(run) * cells, &b->sums[p], err));
         TRY(zeroed(run, sum_size(run) * EMIT_ROWS, &b->out_sums[p], err));
     }
     return TCUDB_OK;
@@ -162,14 +227,14 @@ static tcudb_status new_block(ProductRun *run, Block *b, Error *err)
 static void free_block(ProductRun *run, Block *b)
 {
     size_t cells = block_cells(run);
-    mem_free(run->mem, b->counts, sizeof(uint64_t) * cells);
+    if (run->chunk == 0) mem_free(run->mem, b->counts, sizeof(uint64_t) * cells);
     mem_free(run->mem, b->ids, sizeof(uint32_t) * block_ids(run));
     mem_free(run->mem, b->kept, sizeof(uint32_t) * block_ids(run));
     mem_free(run->mem, b->out_left, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_right, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_counts, sizeof(uint64_t) * EMIT_ROWS);
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        mem_free(run->mem, b->sums[p], sum_size(run) * cells);
+        if (run->chunk == 0) mem_free(run->mem, b->sums[p], sum_size(run) * cells);
         mem_free(run->mem, b->out_sums[p], sum_size(run) * EMIT_ROWS);
     }
 }
@@ -193,6 +258,7 @@ uint64_t blocks_free(ProductRun *run)
         free_block(run, &run->blocks[w]);
     }
     mem_free(run->mem, run->blocks, sizeof(Block) * workers);
+    run->blocks = NULL;
     return emitted;
 }
 

@@ -12,6 +12,12 @@
 #include <immintrin.h>
 #endif
 
+/* From numbers in a part to those of the whole. */
+static void move_groups(uint32_t *groups, uint32_t n, uint32_t first)
+{
+    for (uint32_t i = 0; i < n && first > 0; i++) groups[i] += first;
+}
+
 tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
 {
     if (b->n == 0) return TCUDB_OK;
@@ -23,6 +29,8 @@ tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Erro
                         .sums = (const void *const *)b->out_sums,
                         .wide = run->wide};
     b->emitted += b->n;
+    move_groups(b->out_left, b->n, run->spec->left.first);
+    move_groups(b->out_right, b->n, run->spec->right.first);
     b->n = 0;
     return out->sink(out->ctx, out->worker, &rows, err);
 }

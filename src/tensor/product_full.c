@@ -59,6 +59,14 @@ static bool nearly_full(const Side *side, uint32_t keys)
     return side->n <= area && area <= side->n * SPREAD;
 }
 
+/* For bitmaps and counters. */
+static bool has_room(const ProductRun *run)
+{
+    const ProductSpec *spec = run->spec;
+    double groups = (double)spec->left.groups + spec->right.groups, lines = 2 * (groups + 2.0 * spec->keys);
+    return run->memory == 0 || groups * spec->keys / 8 + lines * sizeof(uint64_t) < (double)run->memory;
+}
+
 static bool worth_trying(const ProductSpec *spec)
 {
     bool form = spec->form == FORM_AUTO || spec->form == FORM_DENSE || spec->form == FORM_DOUBLES;
@@ -293,7 +301,7 @@ static bool dense_is_best(ProductRun *run, uint64_t pairs)
 {
     double dense, sparse;
     product_compare(run, pairs, &dense, &sparse);
-    bool fits = run->memory == 0 || product_operand_bytes(run, run->heavy) <= (double)run->memory;
+    bool fits = run->memory == 0 || product_operand_bytes(run, run->heavy, true) <= (double)run->memory;
     return run->heavy > 0 && fits && (run->spec->form != FORM_AUTO || dense < sparse);
 }
 
@@ -459,7 +467,7 @@ static void give_up(ProductRun *run)
 tcudb_status full_build(ProductRun *run, bool *done, Error *err)
 {
     *done = false;
-    if (!worth_trying(run->spec)) return TCUDB_OK;
+    if (!worth_trying(run->spec) || !has_room(run)) return TCUDB_OK;
     Full f = {.run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
     size_t bytes = sizeof *f.slices * (slices_of(&run->spec->left) + slices_of(&run->spec->right));
     TRY_PTR(f.slices = mem_alloc(run->mem, bytes, err));

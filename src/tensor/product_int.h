@@ -1,6 +1,7 @@
 /*
- * product_int.h: the state of one product run, shared by driving (product.c), planning (product_plan.c), operands
- * (product_operands.c), blocks of rows (product_blocks.c, product_sparse.c) and their output (product_emit.c).
+ * product_int.h: the state of one product run, shared by driving (product.c), parts and chunks (product_parts.c,
+ * product_chunks.c), planning (product_plan.c), operands (product_operands.c), blocks of rows (product_blocks.c,
+ * product_sparse.c) and their output (product_emit.c).
  */
 #ifndef TENSOR_PRODUCT_INT_H
 #define TENSOR_PRODUCT_INT_H
@@ -45,6 +46,21 @@ typedef struct Block {
     uint64_t emitted;
 } Block;
 
+/* The groups that are multiplied at a time: product_parts.c. */
+typedef struct Parts {
+    ProductSpec spec; /* of the part at hand */
+    bool cut;         /* there are several, or may be */
+    bool begun;
+    bool symmetric;        /* of all groups at once, and every product by itself */
+    size_t budget;         /* bytes that mem's limit left at the start */
+    uint32_t *rows[2];     /* cut: of each group */
+    uint64_t most_rows[2]; /* of a part, if it has several groups */
+    uint32_t most_left;    /* groups */
+    uint32_t next[2];      /* the first group of the next part */
+    uint64_t emitted;      /* rows, of the parts before */
+    ProductReport before;  /* of the parts before */
+} Parts;
+
 /* Where a task's rows go. */
 typedef struct BlockOutput {
     ProductSink sink;
@@ -54,7 +70,9 @@ typedef struct BlockOutput {
 } BlockOutput;
 
 struct ProductRun {
-    const ProductSpec *spec;
+    const ProductSpec *whole; /* the caller's */
+    const ProductSpec *spec;  /* of the part at hand: parts.spec */
+    Parts parts;
     Pool *pool;
     Mem *mem;
     const atomic_bool *cancel;
@@ -63,7 +81,10 @@ struct ProductRun {
     Cells left, right;   /* left: rows are groups; right: rows are keys */
     uint32_t *dense_key; /* a key's column in the dense operands, or LIGHT */
     uint32_t heavy;      /* dense columns */
-    size_t memory;       /* that the dense operands may take; 0: any */
+    size_t memory;       /* that dense operands and the sums of chunks may take; 0: any */
+    uint32_t chunk;      /* heavy keys multiplied at a time, into `all`; 0: all of them, a block at a time */
+    uint32_t most_left;  /* left groups that the chunks' sums leave room for, where there are more; else 0 */
+    Block all;           /* chunks: accumulators of every left group */
     bool any_light;      /* some key with pairs is light */
     bool wide;
     bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */
@@ -89,6 +110,23 @@ static inline size_t sum_size(const ProductRun *run)
     return run->wide ? sizeof(int128) : sizeof(int64_t);
 }
 
+/* Of a dense row of accumulators: its cells, and their bytes. */
+static inline size_t padded_columns(const ProductRun *run)
+{
+    return ((size_t)run->spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B * LIMB_ROWS_B;
+}
+
+static inline size_t row_bytes(const ProductRun *run)
+{
+    return padded_columns(run) * (sizeof(uint64_t) + run->spec->nproducts * sum_size(run));
+}
+
+/* Of a worker's rows on their way to the sink, at most. */
+static inline size_t out_bytes(const ProductSpec *spec)
+{
+    return EMIT_ROWS * (3 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
+}
+
 static inline uint32_t operand_index(uint32_t column)
 {
     return column == ONES ? 0 : column + 1;
@@ -106,9 +144,19 @@ bool product_likes_doubles(const ProductRun *run, uint32_t p);
 /* What product p costs in the dense form, in passes of 8-bit limbs. */
 double product_passes(const ProductRun *run, uint32_t p);
 uint32_t facts_limbs(CellFacts facts);
+/* product_parts.c: decides on parts; each of them in turn, new_right: its right groups are not those of the one before;
+ * and the part at hand with fewer left groups. 53200: two groups are too much. */
+tcudb_status parts_plan(ProductRun *run, Error *err) MUST_CHECK;
+tcudb_status parts_next(ProductRun *run, bool *more, bool *new_right, Error *err) MUST_CHECK;
+tcudb_status parts_shrink(ProductRun *run, uint32_t most_left, bool *new_right, Error *err) MUST_CHECK;
+void parts_free(ProductRun *run);
+/* product_chunks.c: the dense keys, chunk by chunk, into run->all. */
+tcudb_status chunks_multiply(ProductRun *run, Error *err) MUST_CHECK;
+void chunks_free(ProductRun *run);
 /* product_plan.c: which keys are dense: run->dense_key, heavy, any_light, from the cells and their facts. */
 tcudb_status product_plan(ProductRun *run, Error *err) MUST_CHECK;
-double product_operand_bytes(const ProductRun *run, uint32_t heavy);
+/* Bytes of the dense form. bits: counts are. */
+double product_operand_bytes(const ProductRun *run, uint32_t heavy, bool bits);
 /* What the dense form of all heavy keys costs, and the sparse form; the shape goes to the report. */
 void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *sparse);
 /* product_operands.c: fills the dense operands that the products need, from the cells. */
@@ -122,6 +170,8 @@ void operands_free(ProductRun *run);
 /* product_blocks.c: accumulators of the workers, and their release; returns the rows they emitted. */
 tcudb_status blocks_new(ProductRun *run, Error *err) MUST_CHECK;
 uint64_t blocks_free(ProductRun *run);
+/* Adds the dense product of some rows to accumulators that are theirs. */
+void blocks_add(ProductRun *run, uint32_t first, uint32_t rows, uint64_t *counts, void *const *sums);
 /* product_sparse.c: rows without heavy keys; and one group's light keys added to the accumulators at `at`. */
 tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
 void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at);

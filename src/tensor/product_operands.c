@@ -282,6 +282,8 @@ static void free_operand(ProductRun *run, Operand *op, uint32_t groups)
     mem_free(run->mem, op->sums, sizeof(int128) * groups);
     if (op->in_limbs) limb_free(&op->limbs);
     if (op->in_doubles) double_free(&op->doubles);
+    op->sums = NULL;
+    op->in_limbs = op->in_doubles = false; /* the next chunk's may be built */
 }
 
 void operands_free(ProductRun *run)
@@ -294,4 +296,6 @@ void operands_free(ProductRun *run)
     if (run->right_bits.bits != NULL) bitmat_free(&run->right_bits);
     mem_free(run->mem, run->left_present, run->spec->left.groups);
     mem_free(run->mem, run->right_present, run->spec->right.groups);
+    run->left_bits = run->right_bits = (BitMatrix){.mem = NULL};
+    run->left_present = run->right_present = NULL;
 }

@@ -43,21 +43,20 @@ static ProductShape shape_of(const ProductRun *run, uint64_t pairs)
     return s;
 }
 
-/* Bytes of the dense operands for this many keys, all columns at their widest. */
-double product_operand_bytes(const ProductRun *run, uint32_t heavy)
+/* Bytes of one side's dense operands for this many keys. */
+static double operand_bytes(const ProductRun *run, bool left, uint32_t groups, uint32_t keys, bool bits)
 {
-    double bytes = 0;
-    for (uint32_t p = 0; p <= run->spec->nproducts; p++) {
-        Product product = p == 0 ? (Product){ONES, ONES} : run->spec->products[p - 1];
-        if (p > 0 && run->in_doubles[p - 1]) {
-            bytes += (double)double_bytes(run->spec->left.groups, heavy, true);
-            bytes += (double)double_bytes(run->spec->right.groups, heavy, false);
-            continue;
-        }
-        bytes += (double)limb_bytes(run->spec->left.groups, heavy,
-                                    facts_limbs(run->left_ops[operand_index(product.left)].facts), true);
-        bytes += (double)limb_bytes(run->spec->right.groups, heavy,
-                                    facts_limbs(run->right_ops[operand_index(product.right)].facts), false);
+    const Operand *ops = left ? run->left_ops : run->right_ops;
+    bool limbs[COLUMNS] = {!bits}, doubles[COLUMNS] = {false};
+    double bytes = bits ? ((double)groups + BIT_TILE) * ((keys + BIT_LINE - 1) / BIT_LINE) * (BIT_LINE / 8) : 0;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        Product product = run->spec->products[p];
+        (run->in_doubles[p] ? doubles : limbs)[operand_index(left ? product.left : product.right)] = true;
+    }
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        if (doubles[o]) bytes += (double)double_bytes(groups, keys, left);
+        if (limbs[o]) bytes += (double)limb_bytes(groups, keys, facts_limbs(ops[o].facts), left);
+        if (limbs[o]) bytes += (double)groups * sizeof(int128);
     }
     return bytes;
 }
@@ -102,6 +101,14 @@ static double price(const ProductRun *run, const Keys *keys, double light)
     return p.build + p.multiply + p.emit;
 }
 
+/* Bytes of the dense operands for this many keys, and of the workers' smallest blocks. */
+double product_operand_bytes(const ProductRun *run, uint32_t heavy, bool bits)
+{
+    double blocks = (double)pool_workers(run->pool) * LIMB_ROWS_A * (double)row_bytes(run);
+    return blocks + operand_bytes(run, true, run->spec->left.groups, heavy, bits) +
+           operand_bytes(run, false, run->spec->right.groups, heavy, bits);
+}
+
 void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *sparse)
 {
     Keys keys = {.total = pairs, .shape = shape_of(run, pairs)};
@@ -112,6 +119,54 @@ void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *spa
     run->heavy = 0;
     *sparse = price(run, &keys, (double)pairs);
     run->heavy = heavy;
+}
+
+enum { CHUNK_KEYS = 512 }; /* the fewest of a chunk: a line of bits, and enough to pay for adding a tile */
+
+static uint32_t half_chunk(uint32_t keys)
+{
+    return (keys / 2 + CHUNK_KEYS - 1) / CHUNK_KEYS * CHUNK_KEYS;
+}
+
+/* The most keys a chunk with which operands and the sums of all left groups fit; else those with which the right
+ * operands take a quarter, and as many left groups as the rest has room for. false: not even a panel of them. */
+static bool fit_chunks(ProductRun *run, bool bits)
+{
+    const ProductSpec *spec = run->spec;
+    double memory = (double)run->memory, sums = (double)spec->left.groups * (double)row_bytes(run), right = 0;
+    uint32_t keys = run->heavy;
+    for (run->chunk = keys; run->chunk > CHUNK_KEYS; run->chunk = half_chunk(run->chunk))
+        if (sums + operand_bytes(run, true, spec->left.groups, run->chunk, bits) +
+                operand_bytes(run, false, spec->right.groups, run->chunk, bits) <=
+            memory)
+            return true;
+    for (; (right = operand_bytes(run, false, spec->right.groups, keys, bits)) > memory / 4 && keys > CHUNK_KEYS;)
+        keys = half_chunk(keys);
+    double panel = operand_bytes(run, true, LIMB_ROWS_A, keys, bits) + LIMB_ROWS_A * (double)row_bytes(run);
+    double panels = floor((memory - right) / panel);
+    run->chunk = keys;
+    run->most_left = panels < 1 ? 0 : panels * LIMB_ROWS_A >= spec->left.groups ? 0 : (uint32_t)panels * LIMB_ROWS_A;
+    return panels >= 1;
+}
+
+/* Where the operands leave no room: chunks of keys, in several parts if need be, or sparse if that is cheaper. */
+static void fit_memory(ProductRun *run, const Keys *keys, double light, bool asked)
+{
+    const ProductSpec *spec = run->spec;
+    bool bits = keys->shape.bits;
+    double bytes = product_operand_bytes(run, run->heavy, bits);
+    if (run->memory == 0 || run->heavy == 0 || bytes <= (double)run->memory) return;
+    bool fits = fit_chunks(run, bits);
+    if (fits && !asked) {
+        double parts = run->most_left == 0 ? 1 : ceil((double)spec->left.groups / run->most_left);
+        ProductPrice dense = product_price(spec->rates, spec->isa, &keys->shape, run->heavy, light);
+        ProductPrice sparse = product_price(spec->rates, spec->isa, &keys->shape, 0, (double)keys->total);
+        fits = dense.build * parts + dense.multiply + dense.emit < sparse.build + sparse.multiply + sparse.emit;
+    }
+    if (fits) return;
+    mark_heavy(run, keys, INFINITY);
+    run->chunk = run->most_left = 0;
+    run->report->short_of_memory = true;
 }
 
 static const double SPLIT_GAIN = 0.9; /* two forms at once disturb each other, which no rate says */
@@ -131,16 +186,9 @@ static void choose_split(ProductRun *run, const Keys *keys)
         best = cost;
         limit = limits[i];
     }
-    mark_heavy(run, keys, limit);
+    double light = mark_heavy(run, keys, limit);
+    fit_memory(run, keys, light, all || asked == FORM_SPLIT);
     snprintf(run->report->why, sizeof run->report->why, "%u of %u keys dense", run->heavy, run->spec->keys);
-    bool full = run->memory != 0 && product_operand_bytes(run, run->heavy) > (double)run->memory;
-    for (; full && run->heavy > 0 && product_operand_bytes(run, run->heavy) > (double)run->memory; limit *= 2) {
-        limit = fmax(limit, 1);
-        mark_heavy(run, keys, limit);
-    }
-    run->report->short_of_memory = full;
-    if (full)
-        snprintf(run->report->why, sizeof run->report->why, "memory limit leaves room for %u dense keys", run->heavy);
 }
 
 tcudb_status product_plan(ProductRun *run, Error *err)

@@ -33,6 +33,7 @@ static void explain(void **state)
     assert_non_null(strstr(ask(conn, "explain select count(*) from t where a > 5"), "Engine: cpu"));
     const char *analyze = ask(conn, "explain analyze select count(*) from t where a > 5");
     assert_non_null(strstr(analyze, "Execution Time: "));
+    assert_non_null(strstr(analyze, "Peak Memory: "));
     assert_null(strstr(analyze, "ERROR"));
     const char *stages = ask(conn, "explain (stages) select count(*) from t where a > 5");
     assert_non_null(strstr(stages, "Bound plan:"));

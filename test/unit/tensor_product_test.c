@@ -128,6 +128,14 @@ static bool kept(const ProductSpec *spec, uint32_t g, uint32_t h)
     return keep;
 }
 
+/* Whether the run got through; with a limit it may also end with 53200. */
+typedef struct Budget {
+    size_t limit; /* 0: none */
+    size_t peak;
+    uint32_t parts, chunks, heavy, fits; /* fits: runs that got through */
+} Budget;
+static Budget budget;
+
 /* A run that may drop rows: those that are left out are not in `actual`. */
 static void forget_dropped(const ProductSpec *spec, const ProductReport *report)
 {
@@ -146,7 +154,7 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     Pool *pool = NULL;
     Error err = {0};
     Mem mem;
-    mem_init(&mem, 0);
+    mem_init(&mem, budget.limit);
     ProductReport report;
     Rates rates = rates_default();
     spec->rates = &rates;
@@ -155,7 +163,16 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     pthread_mutex_init(&actual.lock, NULL);
     actual.nproducts = spec->nproducts;
     tcudb_status status = product_run(spec, pool, &mem, NULL, collect, &actual, &report, &err);
+    budget.peak = atomic_load(&mem.peak);
+    assert_int_equal(atomic_load(&mem.used), 0);
+    pool_free(pool);
+    if (status != TCUDB_OK && budget.limit > 0 && strcmp(err.sqlstate, SQLSTATE_OUT_OF_MEMORY) == 0) return;
     if (status != TCUDB_OK) fail_msg("%s", err.message);
+    assert_true(budget.limit == 0 || budget.peak <= budget.limit);
+    budget.parts = report.parts;
+    budget.chunks = report.chunks;
+    budget.heavy = report.heavy_keys;
+    budget.fits++;
     uint64_t rows = 0;
     was_full = report.full;
     forget_dropped(spec, &report);
@@ -171,8 +188,6 @@ static void check_run(ProductSpec *spec, uint32_t workers)
     }
     assert_int_equal(actual.rows, rows);
     assert_int_equal(report.rows, rows);
-    assert_int_equal(atomic_load(&mem.used), 0);
-    pool_free(pool);
 }
 
 static void check_all_forms_as(ProductSpec *spec, int exact_from)
@@ -377,16 +392,92 @@ static void empty_sides_give_no_rows(void **state)
     check_all_forms(&spec);
 }
 
-static void a_small_memory_limit_moves_keys_to_the_sparse_part(void **state)
+/* Every form with less and less memory: what gets through is the join, within the limit. */
+static void check_limits(ProductSpec *spec, bool *parts, bool *chunks)
+{
+    static const uint32_t percents[] = {90, 70, 50, 40, 30, 20, 10};
+    join_plainly(spec);
+    spec->isa = kernels_best_isa();
+    for (int form = FORM_SPARSE; form < FORM_COUNT_; form++) {
+        for (int exact = spec->nhaving > 0; exact < 2; exact++) {
+            spec->form = (ProductForm)form;
+            spec->exact_counts = exact;
+            budget = (Budget){.limit = 0};
+            check_run(spec, 2);
+            size_t unlimited = budget.peak;
+            assert_int_equal(budget.parts, 1);
+            assert_int_equal(budget.chunks, 0);
+            for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++) {
+                budget = (Budget){.limit = unlimited / 100 * percents[i]};
+                check_run(spec, 2);
+                assert_true(budget.fits == 1 || percents[i] < 70);
+                *parts |= budget.parts > 1;
+                *chunks |= budget.chunks > 1;
+            }
+        }
+    }
+    budget = (Budget){.limit = 0};
+}
+
+static void products_fit_into_what_memory_is_left(void **state)
 {
     (void)state;
-    ProductSpec spec = {.keys = 64,
-                        .left = fill(&left, 40, 64, 3000, 100, true),
-                        .right = fill(&right, 90, 64, 3000, 100, true),
-                        .nproducts = 1,
-                        .products = {{0, 1}},
-                        .memory = 20000};
-    check_all_forms(&spec);
+    static const struct {
+        uint32_t g, h, keys;
+        int64_t span;
+        uint32_t products;
+        bool symmetric, skew;
+    } cases[] = {{100, 90, 3000, 100, 1, false, false},
+                 {16, 120, 3000, 0, 0, false, false},
+                 {120, 100, 900, INT32_MAX, 2, false, true},
+                 {90, 90, 1500, 40000, 2, true, false},
+                 {60, 50, 2000, INT64_MAX / 8192, 1, false, true},
+                 {100, 100, 20, 7, 2, false, false}};
+    bool parts = false, chunks = false;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ProductSpec spec = {.keys = cases[c].keys,
+                            .left = fill(&left, cases[c].g, cases[c].keys, ROWS_MAX, cases[c].span, cases[c].skew),
+                            .symmetric = cases[c].symmetric,
+                            .nproducts = cases[c].products,
+                            .products = {{0, 0}, {1, cases[c].symmetric ? 1 : ONES}}};
+        if (cases[c].symmetric) {
+            right = left;
+            spec.right = cut(&right, cases[c].h, ROWS_MAX);
+        } else {
+            spec.right = fill(&right, cases[c].h, cases[c].keys, ROWS_MAX, cases[c].span, false);
+            weigh(&right, 3);
+        }
+        check_limits(&spec, &parts, &chunks);
+        spec.nhaving = 1;
+        spec.having[0] = (ProductBound){ONES, 2, INT64_MAX};
+        check_limits(&spec, &parts, &chunks);
+    }
+    assert_true(parts);
+    assert_true(chunks);
+}
+
+/* One group of either side is the least that is multiplied: the error says what it takes. */
+static void what_cannot_fit_says_what_it_needs(void **state)
+{
+    (void)state;
+    Pool *pool = NULL;
+    Error err = {0};
+    Mem mem;
+    ProductReport report;
+    Rates rates = rates_default();
+    ProductSpec spec = {.keys = 3000,
+                        .left = fill(&left, 1, 3000, ROWS_MAX, 5, false),
+                        .right = fill(&right, 1, 3000, ROWS_MAX, 5, false),
+                        .rates = &rates};
+    mem_init(&mem, 100000);
+    assert_int_equal(pool_new(1, &pool, &err), TCUDB_OK);
+    assert_int_equal(product_run(&spec, pool, &mem, NULL, collect, &actual, &report, &err), TCUDB_NOMEM);
+    assert_string_equal(err.sqlstate, SQLSTATE_OUT_OF_MEMORY);
+    assert_non_null(strstr(err.detail, "smallest part of a matrix product"));
+    assert_non_null(strstr(err.detail, "tcudb.memory_limit is 100000 bytes"));
+    assert_non_null(strstr(err.hint, "tcudb.memory_limit"));
+    assert_int_equal(atomic_load(&mem.used), 0);
+    pool_free(pool);
 }
 
 int main(void)
@@ -399,7 +490,8 @@ int main(void)
         cmocka_unit_test(full_matrices_need_no_count),
         cmocka_unit_test(unique_rows_become_operands_at_once),
         cmocka_unit_test(empty_sides_give_no_rows),
-        cmocka_unit_test(a_small_memory_limit_moves_keys_to_the_sparse_part),
+        cmocka_unit_test(products_fit_into_what_memory_is_left),
+        cmocka_unit_test(what_cannot_fit_says_what_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

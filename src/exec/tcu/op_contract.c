@@ -25,7 +25,8 @@ typedef struct ContractRun {
     Input inputs[2];
     ProductSpec spec;
     ProductReport report;
-    uint64_t started; /* exec_clock */
+    uint64_t started;  /* exec_clock */
+    uint64_t building; /* nanoseconds, of inputs, cells and operands */
     ProductRun *run;
     Output *output;
     const char *how; /* the comparisons were made keys */
@@ -57,15 +58,42 @@ static void describe(ContractRun *c)
     const ProductReport *r = &c->report;
     char doubles[64] = "";
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
-    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s%s",
+    char blocked[96] = "";
+    if (r->parts > 1 || r->chunks > 0)
+        snprintf(blocked, sizeof blocked, ", memory_limit: %u parts, %u chunks of keys", r->parts, r->chunks);
+    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s%s%s",
               c->spec.fast        ? "fast (FP16 inputs): not exact, "
               : c->spec.symmetric ? "symmetric "
                                   : "",
               product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
               (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
               r->heavy_keys, r->full ? " filled from unique rows" : "",
-              r->short_of_memory ? " (all that memory_limit leaves room for)" : "",
+              r->short_of_memory ? " (memory_limit leaves room for none)" : "", blocked,
               c->how[0] == '\0' ? "" : ", compared by ", c->how);
+}
+
+static void report_product(ContractRun *c)
+{
+    describe(c);
+    exec_node_lock(c->node);
+    c->node->product =
+        (PhysProduct){.report = c->report, .direct = c->inputs[0].direct, .build_seconds = (double)c->building * 1e-9};
+    exec_node_unlock(c->node);
+}
+
+/* Part by part: the rows of one go on before the next is built. */
+static tcudb_status multiply_parts(ContractRun *c, Error *err)
+{
+    for (bool more = true; more && !stage_stopped(c->down);) {
+        uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
+        if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
+        report_product(c);
+        TRY(exec_source(c->x, c->node, c->down, tasks, emit_task, c, err));
+        uint64_t started = exec_clock();
+        TRY(product_next(c->run, &more, err));
+        if (more) c->building += exec_clock() - started;
+    }
+    return TCUDB_OK;
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
@@ -75,15 +103,8 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
     c->spec.fast = c->plan->contract.fast;
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
-    if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
-    describe(c);
-    exec_node_lock(c->node);
-    c->node->product = (PhysProduct){.report = c->report,
-                                     .direct = c->inputs[0].direct,
-                                     .build_seconds = (double)(exec_clock() - c->started) * 1e-9};
-    exec_node_unlock(c->node);
-    uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
-    tcudb_status status = exec_source(c->x, c->node, c->down, tasks, emit_task, c, err);
+    c->building = exec_clock() - c->started;
+    tcudb_status status = multiply_parts(c, err);
     product_close(c->run);
     return status;
 }
