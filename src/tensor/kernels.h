@@ -57,6 +57,8 @@ void limb_set_right(LimbMatrix *matrix, uint32_t k, const uint32_t *at, const in
 /* The same for n cells anywhere, of a left or a right operand. */
 void limb_put(LimbMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n,
               uint64_t shift);
+/* The same for a line of n cells: of a left operand from (row, k) on along k, of a right one along its rows. */
+void limb_put_line(LimbMatrix *matrix, uint32_t row, uint32_t k, const int64_t *values, uint32_t n, uint64_t shift);
 /* The sum of the values in one row of a left operand. */
 uint128 limb_left_sum(const LimbMatrix *matrix, uint32_t row);
 /* After the last cell of a right operand is set: sums the rows of one panel. */

@@ -15,6 +15,7 @@
  * holds there does not matter.
  * Cost: 2 x 16 x 48 x k operations a tile and pair of limbs.
  */
+#include "base/hot.h"
 #include "tensor/kernels_int.h"
 
 #include <assert.h>
@@ -171,6 +172,46 @@ void limb_put(LimbMatrix *matrix, const uint32_t *rows, const uint32_t *ks, cons
                 plane[places[i]] = (uint8_t)(((uint64_t)values[from + i] + shift) >> (8 * limb)) ^ bias;
         }
     }
+}
+
+/* A byte of each value. */
+HOT static void put_bytes(const int64_t *values, uint32_t n, uint64_t shift, uint32_t down, uint8_t bias, uint8_t *to)
+{
+    for (uint32_t i = 0; i < n; i++) to[i] = (uint8_t)(((uint64_t)values[i] + shift) >> down) ^ bias;
+}
+
+static void put_left_line(LimbMatrix *m, uint32_t row, uint32_t k, const int64_t *values, uint32_t n, uint64_t shift)
+{
+    for (uint32_t limb = 0; limb < m->limbs; limb++) {
+        uint8_t *line = block_at(m, limb, row / LIMB_ROWS_A, 0) + (size_t)(row % LIMB_ROWS_A) * LIMB_BLOCK;
+        for (uint32_t i = 0, some; i < n; i += some) {
+            some = LIMB_BLOCK - (k + i) % LIMB_BLOCK < n - i ? LIMB_BLOCK - (k + i) % LIMB_BLOCK : n - i;
+            put_bytes(values + i, some, shift, 8 * limb, 0x80,
+                      line + (size_t)((k + i) / LIMB_BLOCK) * LIMB_ROWS_A * LIMB_BLOCK + (k + i) % LIMB_BLOCK);
+        }
+    }
+}
+
+static void put_right_line(LimbMatrix *m, uint32_t row, uint32_t k, const int64_t *values, uint32_t n, uint64_t shift)
+{
+    for (uint32_t limb = 0; limb < m->limbs; limb++) {
+        for (uint32_t i = 0, some; i < n; i += some) {
+            uint32_t first = (row + i) % LIMB_ROWS_B;
+            some = LIMB_ROWS_B - first < n - i ? LIMB_ROWS_B - first : n - i;
+            uint8_t *to =
+                block_at(m, limb, (row + i) / LIMB_ROWS_B, 0) + ((size_t)(k / 4) * LIMB_ROWS_B + first) * 4 + k % 4;
+            for (uint32_t j = 0; j < some; j++)
+                to[(size_t)j * 4] = (uint8_t)(((uint64_t)values[i + j] + shift) >> (8 * limb));
+        }
+    }
+}
+
+void limb_put_line(LimbMatrix *matrix, uint32_t row, uint32_t k, const int64_t *values, uint32_t n, uint64_t shift)
+{
+    if (matrix->biased)
+        put_left_line(matrix, row, k, values, n, shift);
+    else
+        put_right_line(matrix, row, k, values, n, shift);
 }
 
 /* What pads the last block holds anything. */

@@ -15,6 +15,7 @@
  * Cost: two passes over the rows, 2 to 3 ns a row and core for rows in order; memory: a bit a cell of the matrix.
  * Threads write different bytes of limbs, and or their bits into words atomically.
  */
+#include "base/hot.h"
 #include "tensor/product_int.h"
 
 #include <math.h>
@@ -133,34 +134,59 @@ static void cut(Full *f, uint32_t which, const Side *side)
 
 /* ---- looking at the rows ------------------------------------------------------------------------ */
 
+/* Whether n rows are a line: `fixed` is one number, `moving` consecutive ones. */
+HOT static bool is_line(const uint32_t *fixed, const uint32_t *moving, uint32_t n)
+{
+    uint32_t other = 0;
+    for (uint32_t i = 0; i < n; i++) other |= (fixed[i] ^ fixed[0]) | (moving[i] ^ (moving[0] + i));
+    return other == 0;
+}
+
+static bool mark_word(_Atomic uint64_t *word, uint64_t bits)
+{
+    return (atomic_fetch_or_explicit(word, bits, memory_order_relaxed) & bits) != 0;
+}
+
+/* Bits [first, first + n). */
+static bool mark_line(_Atomic uint64_t *line, uint32_t first, uint32_t n)
+{
+    bool twice = false;
+    for (uint32_t some; n > 0; first += some, n -= some) {
+        some = 64 - first % 64 < n ? 64 - first % 64 : n;
+        twice |= mark_word(&line[first / 64], (UINT64_MAX >> (64 - some)) << first % 64);
+    }
+    return twice;
+}
+
 /* Sets the bits, a word of consecutive rows at a time; whether one was set before. */
 static bool mark(_Atomic uint64_t *bits, size_t words, const uint32_t *lines, const uint32_t *columns, uint32_t n)
 {
     size_t at = lines[0] * words + columns[0] / 64;
-    uint64_t word = 0, twice = 0;
+    uint64_t word = 0;
+    bool twice = false;
+    if (is_line(lines, columns, n)) return mark_line(bits + lines[0] * words, columns[0], n);
     for (uint32_t i = 0; i < n; i++) {
         size_t place = lines[i] * words + columns[i] / 64;
         uint64_t bit = UINT64_C(1) << columns[i] % 64;
         if (place != at) {
-            twice |= atomic_fetch_or_explicit(&bits[at], word, memory_order_relaxed) & word;
+            twice |= mark_word(&bits[at], word);
             at = place;
             word = 0;
         }
-        twice |= word & bit;
+        twice |= (word & bit) != 0;
         word |= bit;
     }
-    twice |= atomic_fetch_or_explicit(&bits[at], word, memory_order_relaxed) & word;
-    return twice != 0;
+    return mark_word(&bits[at], word) || twice;
 }
 
-static CellFacts facts_of(const int64_t *values, uint32_t n)
+HOT static CellFacts facts_of(const int64_t *values, uint32_t n)
 {
-    CellFacts facts = {0};
+    int64_t min = 0, max = 0;
     for (uint32_t i = 0; i < n; i++) {
-        facts.min = values[i] < facts.min ? values[i] : facts.min;
-        facts.max = values[i] > facts.max ? values[i] : facts.max;
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
     }
-    return facts;
+    return (CellFacts){.min = min, .max = max};
 }
 
 static tcudb_status look(void *ctx, uint32_t worker, uint64_t task, Error *err)
@@ -172,8 +198,10 @@ static tcudb_status look(void *ctx, uint32_t worker, uint64_t task, Error *err)
     FullSide *s = &f->sides[slice->side];
     const uint32_t *key = run->key + slice->from, *group = run->group + slice->from;
     if (atomic_load_explicit(&f->duplicate, memory_order_relaxed)) return TCUDB_OK;
-    if (mark(s->bits, s->words, s->by_key ? key : group, s->by_key ? group : key, slice->n))
-        atomic_store_explicit(&f->duplicate, true, memory_order_relaxed);
+    const uint32_t *line = s->by_key ? key : group, *column = s->by_key ? group : key;
+    for (uint32_t i = 0; i < slice->n; i += SOME)
+        if (mark(s->bits, s->words, line + i, column + i, slice->n - i < SOME ? slice->n - i : SOME))
+            atomic_store_explicit(&f->duplicate, true, memory_order_relaxed);
     for (uint32_t v = 0; v < s->side->nvalues; v++) {
         if (!product_uses(f->run, slice->side == 0, v)) continue;
         CellFacts facts = facts_of(run->values[v] + slice->from, slice->n);
@@ -191,7 +219,7 @@ static uint64_t word_at(const FullSide *s, uint32_t line, size_t w)
     return atomic_load_explicit(&s->bits[line * s->words + w], memory_order_relaxed);
 }
 
-/* Lines and columns of keys that are not heavy are left out; dense_key NULL: none is. */
+/* Keys that are not heavy are left out; dense_key NULL: none is. */
 static bool left_out(const uint32_t *dense_key, uint32_t key)
 {
     return dense_key != NULL && dense_key[key] == LIGHT;
@@ -245,10 +273,16 @@ static void count_groups(FullSide *s, const uint32_t *dense_key)
         count_columns(s, dense_key, s->group_cells);
         return;
     }
-    for (uint32_t group = 0; group < s->lines; group++)
-        for (size_t w = 0; w < s->words; w++)
-            for (uint64_t word = word_at(s, group, w); word != 0; word &= word - 1)
-                s->group_cells[group] += dense_key[w * 64 + (uint32_t)__builtin_ctzll(word)] != LIGHT;
+    for (uint32_t group = 0; group < s->lines; group++) {
+        s->group_cells[group] = count_line(s, group);
+        for (uint32_t key = 0; dense_key != NULL && key < s->columns; key++)
+            if (left_out(dense_key, key)) s->group_cells[group] -= word_at(s, group, key / 64) >> key % 64 & 1;
+    }
+}
+
+static bool all_heavy(const ProductRun *run)
+{
+    return run->heavy == run->spec->keys;
 }
 
 /* Keys with pairs become dense. */
@@ -336,7 +370,7 @@ static tcudb_status choose_counts(Full *f, Error *err)
 {
     ProductRun *run = f->run;
     bool full[2] = {false, false};
-    for (uint32_t s = 0; s < 2; s++) count_groups(&f->sides[s], run->dense_key);
+    for (uint32_t s = 0; s < 2; s++) count_groups(&f->sides[s], all_heavy(run) ? NULL : run->dense_key);
     run->count_mode = COUNT_BITS;
     if (!run->spec->exact_counts) {
         TRY(mark_present(f, 0, &run->left_present, &full[0], err));
@@ -366,31 +400,53 @@ static tcudb_status clear_panel(void *ctx, uint32_t worker, uint64_t task, Error
     return TCUDB_OK;
 }
 
-/* Some rows of heavy keys: their groups, dense keys and the value column's values. */
-typedef struct Rows256 {
-    uint32_t n, group[SOME], k[SOME], at[SOME];
+/* Some rows of heavy keys: as they lie in the run, or copied where keys are left out or numbered anew. */
+typedef struct Some {
+    uint32_t n;
+    bool line; /* as limb_put_line wants them */
+    const uint32_t *group, *k;
+    uint32_t groups[SOME], ks[SOME], at[SOME];
     int64_t values[SOME];
-} Rows256;
+} Some;
 
-static void take_rows(const ProductRun *run, const Slice *slice, uint32_t from, Rows256 *rows)
+static void take_rows(const ProductRun *run, const Slice *slice, uint32_t from, Some *rows)
 {
-    const uint32_t *key = slice->run->key + slice->from, *group = slice->run->group + slice->from;
-    uint32_t to = slice->n - from < SOME ? slice->n : from + SOME;
+    uint32_t n = slice->n - from < SOME ? slice->n - from : SOME;
+    const uint32_t *key = slice->run->key + slice->from + from, *group = slice->run->group + slice->from + from;
     rows->n = 0;
-    for (uint32_t i = from; i < to; i++) {
-        rows->group[rows->n] = group[i];
-        rows->k[rows->n] = run->dense_key[key[i]];
+    for (uint32_t i = 0; i < n && !all_heavy(run); i++) {
+        rows->groups[rows->n] = group[i];
+        rows->ks[rows->n] = run->dense_key[key[i]];
         rows->at[rows->n] = i;
         rows->n += run->dense_key[key[i]] != LIGHT;
     }
+    rows->group = rows->groups;
+    rows->k = rows->ks;
+    if (all_heavy(run)) {
+        rows->group = group;
+        rows->k = key;
+        rows->n = n;
+    }
+    bool left = slice->side == 0;
+    rows->line = rows->n > 0 && is_line(left ? rows->group : rows->k, left ? rows->k : rows->group, rows->n);
 }
 
-static void put_operand(const Slice *slice, uint32_t o, Operand *op, Rows256 *rows)
+/* The rows' values: as they lie in the run where all rows are taken. */
+static const int64_t *take_values(const ProductRun *run, const Slice *slice, uint32_t from, uint32_t o, Some *rows)
 {
-    const int64_t *values = o == 0 ? NULL : slice->run->values[o - 1] + slice->from;
+    const int64_t *values = o == 0 ? NULL : slice->run->values[o - 1] + slice->from + from;
+    if (values != NULL && all_heavy(run)) return values;
     for (uint32_t i = 0; i < rows->n; i++) rows->values[i] = values == NULL ? 1 : values[rows->at[i]];
-    if (op->in_limbs) limb_put(&op->limbs, rows->group, rows->k, rows->values, rows->n, op->shift);
-    if (op->in_doubles) double_put(&op->doubles, rows->group, rows->k, rows->values, rows->n);
+    return rows->values;
+}
+
+static void put_rows(Operand *op, const Some *rows, const int64_t *values)
+{
+    if (op->in_limbs && rows->line)
+        limb_put_line(&op->limbs, rows->group[0], rows->k[0], values, rows->n, op->shift);
+    else if (op->in_limbs)
+        limb_put(&op->limbs, rows->group, rows->k, values, rows->n, op->shift);
+    if (op->in_doubles) double_put(&op->doubles, rows->group, rows->k, values, rows->n);
 }
 
 static tcudb_status fill_slice(void *ctx, uint32_t worker, uint64_t task, Error *err)
@@ -400,13 +456,14 @@ static tcudb_status fill_slice(void *ctx, uint32_t worker, uint64_t task, Error 
     const Slice *slice = &f->slices[task];
     const FullSide *s = &f->sides[slice->side];
     const BitMatrix *bits = slice->side == 0 ? &f->run->left_bits : &f->run->right_bits;
-    Rows256 rows;
+    Some rows;
     for (uint32_t from = 0; from < slice->n; from += SOME) {
         take_rows(f->run, slice, from, &rows);
+        if (rows.n == 0) continue;
         for (uint32_t o = 0; o <= s->side->nvalues; o++)
-            if (s->ops[o].in_limbs || s->ops[o].in_doubles) put_operand(slice, o, &s->ops[o], &rows);
-        if (bits->bits != NULL && rows.n > 0)
-            (void)mark((_Atomic uint64_t *)bits->bits, bits->words, rows.group, rows.k, rows.n);
+            if (s->ops[o].in_limbs || s->ops[o].in_doubles)
+                put_rows(&s->ops[o], &rows, take_values(f->run, slice, from, o, &rows));
+        if (bits->bits != NULL) (void)mark((_Atomic uint64_t *)bits->bits, bits->words, rows.group, rows.k, rows.n);
     }
     return TCUDB_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef TYPE_TYPE_INT_H
 #define TYPE_TYPE_INT_H
 
+#include "base/hot.h"
 #include "type/datetime.h"
 #include "type/func.h"
 #include "type/num.h"
@@ -19,18 +20,6 @@ enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAtt
 #define KERNEL(name)                                                                                                   \
     tcudb_status name(UNUSED EvalCtx *ctx, UNUSED const Vector *args, UNUSED uint32_t nargs,                           \
                       UNUSED const uint16_t *sel, uint32_t n, Vector *out, UNUSED Error *err)
-
-/* A kernel that is compiled for several instruction sets, with its loops vectorised. Sanitizers cannot run the
- * resolvers that choose among the versions, so they get the plain one. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if defined(__clang__) /* the fuzz targets' compiler: no clones of functions that other files call */
-#define HOT
-#else
-#define HOT __attribute__((optimize("O3"), target_clones("default", "avx2", "arch=x86-64-v4")))
-#endif
-#else
-#define HOT
-#endif
 
 #define STRIDE(v) ((v).form == VEC_CONST ? 0u : 1u)
 /* for (each live row) */

@@ -9,6 +9,8 @@
  */
 #include "exec/tcu/contract_int.h"
 
+#include "base/hot.h"
+
 #include <assert.h>
 #include <math.h>
 
@@ -58,20 +60,31 @@ static tcudb_status prepare(Exec *x, const Plan *plan, uint32_t s, Input *in, Er
 
 /* ---- direct --------------------------------------------------------------------------------------- */
 
-#define WIDEN_LOOP(T)                                                                                                  \
-    for (uint32_t i = 0; i < n; i++) out[i] = ((const T *)v->data)[rows[i] * step]
+/* rows: of the vector, NULL: the first n. The sum of the absolute values, exact for narrow ones. */
+#define WIDEN(name, T, Weight, size)                                                                                   \
+    HOT static double name(const T *data, const uint16_t *rows, uint32_t n, int64_t *out)                              \
+    {                                                                                                                  \
+        Weight weight = 0;                                                                                             \
+        for (uint32_t i = 0; rows == NULL && i < n; i++) out[i] = data[i];                                             \
+        for (uint32_t i = 0; rows != NULL && i < n; i++) out[i] = data[rows[i]];                                       \
+        for (uint32_t i = 0; i < n; i++) weight += (Weight)size(out[i]);                                               \
+        return (double)weight;                                                                                         \
+    }
+#define SIZE(x)      ((x) < 0 ? -(x) : (x))
+#define SIZE_WIDE(x) fabs((double)(x))
+WIDEN(widen_i16, int16_t, uint64_t, SIZE)
+WIDEN(widen_i32, int32_t, uint64_t, SIZE)
+WIDEN(widen_i64, int64_t, double, SIZE_WIDE)
 
 static double widen_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
 {
-    uint32_t step = v->form == VEC_CONST ? 0 : 1;
+    static const uint16_t first[BATCH_ROWS];
+    if (v->form == VEC_CONST) rows = first; /* all of them */
     switch (v->phys) {
-    case PHYS_I16: WIDEN_LOOP(int16_t); break;
-    case PHYS_I32: WIDEN_LOOP(int32_t); break;
-    default: WIDEN_LOOP(int64_t); break;
+    case PHYS_I16: return widen_i16(v->data, rows, n, out);
+    case PHYS_I32: return widen_i32(v->data, rows, n, out);
+    default: return widen_i64(v->data, rows, n, out);
     }
-    double weight = 0;
-    for (uint32_t i = 0; i < n; i++) weight += fabs((double)out[i]);
-    return weight;
 }
 
 /* Integers ordered as the doubles are: NaN above all, -0 as 0. */
@@ -85,7 +98,7 @@ static int64_t order_of_double(double d)
 }
 
 #define ORDER_LOOP(T, order)                                                                                           \
-    for (uint32_t i = 0; i < n; i++) out[i] = order(((const T *)v->data)[rows[i] * step])
+    for (uint32_t i = 0; i < n; i++) out[i] = order(((const T *)v->data)[(rows == NULL ? i : rows[i]) * step])
 
 static void order_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
 {
@@ -108,28 +121,48 @@ static void drop_nulls(const Input *in, const Vector *compared, const Batch *bat
     }
 }
 
+/* Closes up the codes that have a key; which rows of the vectors they are. */
+static uint32_t keep_keyed(const Batch *batch, uint32_t *group, uint32_t *key, uint16_t *rows)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < batch->n; i++) {
+        group[n] = group[i];
+        rows[n] = (uint16_t)batch_row(batch, i);
+        uint32_t k = key[n] = key[i];
+        n += k != DIRECT_NONE;
+    }
+    return n;
+}
+
+static void mark_used(_Atomic uint8_t *used, const uint32_t *group, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || group[i] != group[i - 1]) atomic_store_explicit(&used[group[i]], 1, memory_order_relaxed);
+}
+
 static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     Input *in = (Input *)stage;
     RunList *list = &in->lists[w->id];
     Vector *cols;
-    uint32_t group[BATCH_ROWS], key[BATCH_ROWS], n = 0;
-    uint16_t rows[BATCH_ROWS];
+    uint32_t n = batch->n;
+    uint16_t keyed[BATCH_ROWS];
+    const uint16_t *rows = batch->sel;
     Run *run;
     TRY(evaluate(in, w, batch, &cols, err));
     const Vector *values = cols + in->ngroups + in->nkeys, *compared = values + in->nvalues;
+    TRY(runs_room(in->x, list, in->nvalues + in->ncompared, batch->n, &run, err));
+    uint32_t *group = run->group + run->n, *key = run->key + run->n;
     TRY(direct_encode(&in->keys, w, cols + in->ngroups, batch, key, err));
     TRY(direct_encode(&in->groups, w, cols, batch, group, err));
     drop_nulls(in, compared, batch, key);
-    TRY(runs_room(in->x, list, in->nvalues + in->ncompared, batch->n, &run, err));
-    for (uint32_t i = 0; i < batch->n; i++) {
-        run->group[run->n + n] = group[i];
-        run->key[run->n + n] = key[i];
-        rows[n] = (uint16_t)batch_row(batch, i);
-        n += key[i] != DIRECT_NONE;
+    if (direct_any_none(key, n)) {
+        n = keep_keyed(batch, group, key, keyed);
+        rows = keyed;
     }
+    mark_used(in->used, group, n);
     for (uint32_t v = 0; v < in->nvalues; v++) {
-        assert(values[v].valid == NULL || n == 0 || !vec_is_null(&values[v], rows[0]));
+        assert(values[v].valid == NULL || n == 0 || !vec_is_null(&values[v], rows == NULL ? 0 : rows[0]));
         double weight = widen_values(&values[v], rows, n, run->values[v] + run->n);
         if (!in->floats[v].used) list->weight += weight;
     }
@@ -158,27 +191,23 @@ static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool
 /* Leaves out the codes that no row has, if that makes the matrix much smaller. */
 static tcudb_status compact_groups(Input *in, Error *err)
 {
-    uint32_t domain = (uint32_t)in->groups.domain, used = 0;
+    uint32_t domain = (uint32_t)in->groups.domain, used = 0, *number;
     in->ngroup_codes = domain;
-    uint32_t *number = exec_alloc_zero(in->x, sizeof *number * domain, err);
-    TRY_PTR(number);
-    for (uint32_t r = 0; r < in->nruns; r++)
-        for (uint64_t i = 0; i < in->runs[r].n; i++) number[in->runs[r].group[i]] = 1;
-    for (uint32_t code = 0; code < domain; code++) used += number[code];
-    if (used < domain - domain / 8) {
-        TRY_PTR(in->code_of = exec_alloc(in->x, sizeof *in->code_of * ((size_t)used + 1), err));
-        used = 0;
-        for (uint32_t code = 0; code < domain; code++) {
-            if (number[code] == 0) continue;
-            in->code_of[used] = code;
-            number[code] = used++;
-        }
-        for (uint32_t r = 0; r < in->nruns; r++) {
-            uint32_t *group = (uint32_t *)in->runs[r].group; /* the run is ours */
-            for (uint64_t i = 0; i < in->runs[r].n; i++) group[i] = number[group[i]];
-        }
-        in->ngroup_codes = used;
+    for (uint32_t code = 0; code < domain; code++) used += in->used[code];
+    if (used >= domain - domain / 8) return TCUDB_OK;
+    TRY_PTR(number = exec_alloc(in->x, sizeof *number * domain, err));
+    TRY_PTR(in->code_of = exec_alloc(in->x, sizeof *in->code_of * ((size_t)used + 1), err));
+    used = 0;
+    for (uint32_t code = 0; code < domain; code++) {
+        if (in->used[code] == 0) continue;
+        in->code_of[used] = code;
+        number[code] = used++;
     }
+    for (uint32_t r = 0; r < in->nruns; r++) {
+        uint32_t *group = (uint32_t *)in->runs[r].group; /* the run is ours */
+        for (uint64_t i = 0; i < in->runs[r].n; i++) group[i] = number[group[i]];
+    }
+    in->ngroup_codes = used;
     exec_free(in->x, number);
     return TCUDB_OK;
 }
@@ -189,11 +218,13 @@ static tcudb_status run_direct(Exec *x, PhysNode *node, Input inputs[2], uint32_
         Input *in = &inputs[s];
         in->direct = true;
         TRY_PTR(in->lists = ARENA_ARRAY(&x->arena, RunList, x->nworkers, err));
+        TRY_PTR(in->used = exec_alloc_zero(x, in->groups.domain + 1, err));
         in->stage = (Stage){.push = push_direct};
         TRY(exec_produce(x, node->inputs[s], &in->stage, err));
         TRY(runs_gather(in, in->lists, x->nworkers, in->nvalues + in->ncompared, err));
         for (uint32_t w = 0; w < x->nworkers; w++) in->weight += in->lists[w].weight;
         TRY(compact_groups(in, err));
+        exec_free(x, (void *)in->used);
     }
     *keys = (uint32_t)inputs[0].keys.domain;
     return TCUDB_OK;

@@ -48,8 +48,9 @@ typedef struct Input {
     uint32_t ncols;     /* of all kinds */
     bool direct;        /* coded while the rows arrive; else kept as Rows and coded afterwards */
     DirectTuple groups, keys;
-    RunList *lists; /* direct: one a worker */
-    Rows *rows;     /* not direct */
+    RunList *lists;        /* direct: one a worker */
+    _Atomic uint8_t *used; /* direct: of each group code, whether a row has it */
+    Rows *rows;            /* not direct */
     GroupCodes coded;
     uint32_t *code_of; /* direct: the code of each group; NULL: itself */
     uint32_t ngroup_codes;

@@ -6,6 +6,8 @@
  */
 #include "exec/tcu/direct.h"
 
+#include "base/hot.h"
+
 #include <assert.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -120,10 +122,40 @@ static inline void add_digit(uint32_t *code, uint64_t domain, uint64_t digit, bo
     for (uint32_t i = 0; i < batch->n; i++)                                                                            \
     add_digit(&codes[i], col->domain, (uint64_t)((const T *)v->data)[batch_row(batch, i) * step] - (uint64_t)min, &bad)
 
-static bool encode_integers(const DirectCol *col, const Vector *v, const Batch *batch, uint32_t *codes)
+/* The same for columns of one value a row, in 32 bits: radix 0 starts the codes. */
+#define DIGITS(name, T, U)                                                                                             \
+    HOT static bool name(const T *data, const uint16_t *sel, uint32_t n, T min, uint32_t domain, uint32_t radix,       \
+                         uint32_t *codes)                                                                              \
+    {                                                                                                                  \
+        uint32_t bad = 0;                                                                                              \
+        if (sel == NULL) {                                                                                             \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                U digit = (U)data[i] - (U)min;                                                                         \
+                bad |= (data[i] < min) | (digit >= domain);                                                            \
+                codes[i] = codes[i] * radix + (uint32_t)digit;                                                         \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (uint32_t i = 0; i < n; i++) {                                                                         \
+                U digit = (U)data[sel[i]] - (U)min;                                                                    \
+                bad |= (data[sel[i]] < min) | (digit >= domain);                                                       \
+                codes[i] = codes[i] * radix + (uint32_t)digit;                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        return bad != 0;                                                                                               \
+    }
+DIGITS(digits_i32, int32_t, uint32_t)
+DIGITS(digits_i64, int64_t, uint64_t)
+
+static bool encode_integers(const DirectCol *col, const Vector *v, const Batch *batch, bool first, uint32_t *codes)
 {
     bool bad = false;
     int64_t min = col->min;
+    uint32_t domain = (uint32_t)col->domain, radix = first ? 0 : domain;
+    assert(col->domain < DIRECT_NONE);
+    if (v->form == VEC_FLAT && v->phys == PHYS_I32 && min >= INT32_MIN && min <= INT32_MAX)
+        return digits_i32(v->data, batch->sel, batch->n, (int32_t)min, domain, radix, codes);
+    if (v->form == VEC_FLAT && v->phys == PHYS_I64)
+        return digits_i64(v->data, batch->sel, batch->n, min, domain, radix, codes);
     uint32_t step = v->form == VEC_CONST ? 0 : 1;
     switch (v->phys) {
     case PHYS_BOOL: ENCODE_LOOP(uint8_t); break;
@@ -174,11 +206,11 @@ static tcudb_status encode_text(const DirectCol *col, Worker *w, const Vector *v
     return TCUDB_OK;
 }
 
-static bool any_none(const uint32_t *codes, uint32_t n)
+HOT bool direct_any_none(const uint32_t *codes, uint32_t n)
 {
-    bool any = false;
+    uint32_t any = 0;
     for (uint32_t i = 0; i < n; i++) any |= codes[i] == DIRECT_NONE;
-    return any;
+    return any != 0;
 }
 
 tcudb_status direct_encode(const DirectTuple *tuple, Worker *w, const Vector *cols, const Batch *batch, uint32_t *codes,
@@ -190,10 +222,10 @@ tcudb_status direct_encode(const DirectTuple *tuple, Worker *w, const Vector *co
         const DirectCol *col = &tuple->cols[c];
         if (col->dict)
             TRY(encode_text(col, w, &cols[c], batch, codes, &bad, err));
-        else if (cols[c].valid != NULL || any_none(codes, batch->n))
+        else if (cols[c].valid != NULL || (c > 0 && direct_any_none(codes, batch->n)))
             bad |= encode_nullable(col, &cols[c], batch, codes);
         else
-            bad |= encode_integers(col, &cols[c], batch, codes);
+            bad |= encode_integers(col, &cols[c], batch, c == 0, codes);
     }
     if (!bad) return TCUDB_OK;
     return error_set(err, SQLSTATE_DATA_CORRUPTED, "a column holds a value outside its segments' bounds");

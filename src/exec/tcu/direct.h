@@ -38,6 +38,8 @@ tcudb_status direct_keys(Exec *x, Expr *const *left, Expr *const *right, uint32_
 /* The codes of the batch's live rows; cols are the evaluated columns of the tuple. */
 tcudb_status direct_encode(const DirectTuple *tuple, Worker *w, const Vector *cols, const Batch *batch, uint32_t *codes,
                            Error *err) MUST_CHECK;
+/* Whether some code is DIRECT_NONE. */
+bool direct_any_none(const uint32_t *codes, uint32_t n);
 /* Column i of the tuples with these codes, as a vector of n rows. */
 tcudb_status direct_decode(const DirectTuple *tuple, uint32_t i, const uint32_t *codes, uint32_t n, Arena *arena,
                            Vector *out, Error *err) MUST_CHECK;
