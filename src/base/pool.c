@@ -6,6 +6,8 @@
  * counter is exhausted and no helper is inside it. Invariant: `inside` changes only under the lock, and
  * a helper enters a loop only while it is listed, so the caller may pop its record once inside == 0.
  * Threads start with the first loop of more than one task: a short query pays for none.
+ * Waking a thread takes longer than a small loop, and a query's loops follow one another closely: so whoever has
+ * nothing to do, helper or caller, looks again for some microseconds before it sleeps.
  */
 #include "base/pool.h"
 
@@ -22,8 +24,8 @@ struct Loop {
     uint64_t tasks;
     _Atomic uint64_t taken;
     atomic_bool failed;
-    uint32_t inside;     /* helpers working on it; under the lock */
-    tcudb_status status; /* first failure; under the lock */
+    _Atomic uint32_t inside; /* helpers working on it; changed under the lock */
+    tcudb_status status;     /* first failure; under the lock */
     Error *err;
 };
 
@@ -32,6 +34,7 @@ struct Pool {
     uint32_t started;
     bool stop;
     Loop *loops;
+    _Atomic uint32_t listed; /* loops so far; changed under the lock */
     pthread_mutex_t lock;
     pthread_cond_t work;
     pthread_cond_t ended;
@@ -41,6 +44,15 @@ struct Pool {
         pthread_t id;
     } threads[];
 };
+
+enum { LOOKS = 400 }; /* 10 to 25 microseconds */
+
+static inline void pause_a_little(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
 
 static void record_failure(Pool *pool, Loop *loop, tcudb_status status, const Error *err)
 {
@@ -72,6 +84,16 @@ static Loop *loop_with_work(Pool *pool)
     return NULL;
 }
 
+/* Under the lock, which it gives away meanwhile: whether a loop was listed. */
+static bool look_for_loops(Pool *pool)
+{
+    uint32_t seen = atomic_load_explicit(&pool->listed, memory_order_relaxed), looks = LOOKS;
+    pthread_mutex_unlock(&pool->lock);
+    while (atomic_load_explicit(&pool->listed, memory_order_relaxed) == seen && --looks > 0) pause_a_little();
+    pthread_mutex_lock(&pool->lock);
+    return atomic_load_explicit(&pool->listed, memory_order_relaxed) != seen;
+}
+
 static void *thread_main(void *arg)
 {
     struct Thread *self = arg;
@@ -80,7 +102,7 @@ static void *thread_main(void *arg)
     while (!pool->stop) {
         Loop *loop = loop_with_work(pool);
         if (loop == NULL) {
-            pthread_cond_wait(&pool->work, &pool->lock);
+            if (!look_for_loops(pool) && !pool->stop) pthread_cond_wait(&pool->work, &pool->lock);
             continue;
         }
         loop->inside++;
@@ -144,6 +166,16 @@ static void unlink_loop(Pool *pool, Loop *loop)
     *at = loop->next;
 }
 
+/* Of a loop that is no longer listed. A helper's last touch of it is its leaving. */
+static void wait_for_helpers(Pool *pool, Loop *loop)
+{
+    for (uint32_t looks = LOOKS; looks > 0 && atomic_load(&loop->inside) > 0; looks--) pause_a_little();
+    if (atomic_load(&loop->inside) == 0) return;
+    pthread_mutex_lock(&pool->lock);
+    while (loop->inside > 0) pthread_cond_wait(&pool->ended, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
 tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const atomic_bool *cancel, Error *err)
 {
     Loop loop = {.fn = fn, .ctx = ctx, .cancel = cancel, .tasks = tasks, .err = err};
@@ -154,6 +186,7 @@ tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const at
         if (status == TCUDB_OK) {
             loop.next = pool->loops;
             pool->loops = &loop;
+            pool->listed++;
             pthread_cond_broadcast(&pool->work);
         }
         pthread_mutex_unlock(&pool->lock);
@@ -163,8 +196,8 @@ tcudb_status pool_run(Pool *pool, uint64_t tasks, PoolFn fn, void *ctx, const at
     if (shared) {
         pthread_mutex_lock(&pool->lock);
         unlink_loop(pool, &loop);
-        while (loop.inside > 0) pthread_cond_wait(&pool->ended, &pool->lock);
         pthread_mutex_unlock(&pool->lock);
+        wait_for_helpers(pool, &loop);
     }
     return loop.status;
 }
