@@ -293,7 +293,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->plan = plan_new(b->arena, PLAN_INSERT, 1, 0, err);
     TRY_PTR(stmt->plan);
     stmt->plan->modify.table = stmt->name;
-    TRY(bind_plan_project(b, a->scan, exprs, a->t.n, &stmt->plan->inputs[0], err));
+    TRY(plan_project(b->arena, a->scan, exprs, a->t.n, &stmt->plan->inputs[0], err));
     return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0], 0, stmt->plan, err);
 }
 

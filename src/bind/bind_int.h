@@ -195,8 +195,6 @@ tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias,
 
 /* ---- plans.c: building nodes */
 tcudb_status bind_plan_filter(Binder *b, Plan *input, Expr *cond, Plan **out, Error *err) MUST_CHECK;
-tcudb_status bind_plan_project(Binder *b, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out,
-                               Error *err) MUST_CHECK;
 tcudb_status bind_plan_one_row(Binder *b, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_plan_unary(Binder *b, PlanKind kind, Plan *input, Plan **out,
                              Error *err) MUST_CHECK; /* same columns */

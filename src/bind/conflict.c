@@ -211,7 +211,7 @@ static tcudb_status do_update(Upsert *u, const PgQuery__InsertStmt *node, const 
     TRY(pass_through(u, &rowid, &exprs[n], err));
     TRY(updated_row(u, node->on_conflict_clause, exprs + n + 1, err));
     TRY(bind_plan_apply(u->b, u->joined, &u->applies, &u->joined, err));
-    TRY(bind_plan_project(u->b, u->joined, exprs, 2 * n + 2, &insert->inputs[0], err));
+    TRY(plan_project(u->b->arena, u->joined, exprs, 2 * n + 2, &insert->inputs[0], err));
     return check_updated(u, insert, err);
 }
 

@@ -40,7 +40,7 @@ static tcudb_status copy_table_out(Binder *b, const Table *table, Stmt *stmt, Er
         exprs[i].expr = expr_col(b->arena, exprs[i].col.id, exprs[i].col.type, 0, err);
         TRY_PTR(exprs[i].expr);
     }
-    return bind_plan_project(b, scan, exprs, stmt->ncolumns, &stmt->plan, err);
+    return plan_project(b->arena, scan, exprs, stmt->ncolumns, &stmt->plan, err);
 }
 
 static tcudb_status copy_relation(Binder *b, const PgQuery__CopyStmt *node, Stmt *stmt, Error *err)

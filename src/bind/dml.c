@@ -223,7 +223,7 @@ static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery
         exprs[i].col = bind_new_col(b, insert->def->cols[i].type, name);
         if (exprs[i].expr == NULL) TRY(bind_default(b, &insert->def->cols[i], &exprs[i].expr, err));
     }
-    return bind_plan_project(b, query, exprs, insert->def->ncols, out, err);
+    return plan_project(b->arena, query, exprs, insert->def->ncols, out, err);
 }
 
 static tcudb_status finish_change(Binder *b, PlanKind kind, const TableDef *def, Plan *input, Stmt *stmt, Error *err)
@@ -354,7 +354,7 @@ tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt,
     TRY_PTR(exprs);
     TRY(rowid_expr(b, &change, &exprs[0], err));
     if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.plan, exprs, &n, err));
-    TRY(bind_plan_project(b, change.plan, exprs, n, &change.plan, err));
+    TRY(plan_project(b->arena, change.plan, exprs, n, &change.plan, err));
     TRY(one_per_row(b, &change, err));
     TRY(finish_change(b, PLAN_DELETE, change.def, change.plan, stmt, err));
     return bind_returning(b, &change.block, node->returning_list, node->n_returning_list, &stmt->plan, err);
@@ -378,7 +378,7 @@ static tcudb_status set_from_query(Binder *b, Block *block, const PgQuery__Multi
     const PlanCol *one = &spec->right->cols[multi->colno - 1];
     NamedExpr named = {bind_new_col(b, one->type, one->name), expr_col(b->arena, one->id, one->type, 0, err)};
     TRY_PTR(named.expr);
-    TRY(bind_plan_project(b, spec->right, &named, 1, &spec->right, err));
+    TRY(plan_project(b->arena, spec->right, &named, 1, &spec->right, err));
     spec->result = bind_new_col(b, named.col.type, "?column?");
     bind_apply_append(block->applies, spec);
     Expr *e = expr_col(b->arena, spec->result.id, spec->result.type, spec->position, err);
@@ -463,7 +463,7 @@ tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt,
     TRY(rowid_expr(b, &change, &exprs[0], err));
     TRY(complete_columns(b, &change, exprs + 1, err));
     if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.others, exprs, &n, err));
-    TRY(bind_plan_project(b, change.plan, exprs, n, &change.plan, err));
+    TRY(plan_project(b->arena, change.plan, exprs, n, &change.plan, err));
     TRY(one_per_row(b, &change, err));
     TRY(finish_change(b, PLAN_UPDATE, change.def, change.plan, stmt, err));
     TRY(bind_scope_point(b, change.block.items[0], exprs + 1, ncols, err));

@@ -315,7 +315,7 @@ static tcudb_status complete_set(Binder *b, const Block *block, const GroupKeys 
         exprs[n].col = bind_new_col(b, TYPE(TYPE_INT4), "grouping");
     }
     assert(n == ncols);
-    return bind_plan_project(b, plan, exprs, ncols, out, err);
+    return plan_project(b->arena, plan, exprs, ncols, out, err);
 }
 
 /* Whether reading it again is as good as keeping it. */
@@ -357,5 +357,5 @@ tcudb_status bind_grouping_plan(Binder *b, const Block *block, const GroupKeys *
                                                     : call->col;
         if (i >= keys->n + block->naggs) call = call->next;
     }
-    return bind_plan_project(b, *out, exprs, ncols, out, err);
+    return plan_project(b->arena, *out, exprs, ncols, out, err);
 }

@@ -27,21 +27,6 @@ tcudb_status bind_plan_filter(Binder *b, Plan *input, Expr *cond, Plan **out, Er
     return expr_conjuncts(b->arena, cond, &(*out)->filter.conds, &(*out)->filter.nconds, err);
 }
 
-tcudb_status bind_plan_project(Binder *b, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out, Error *err)
-{
-    Plan *plan = plan_new(b->arena, PLAN_PROJECT, 1, n, err);
-    TRY_PTR(plan);
-    plan->inputs[0] = input;
-    plan->project.exprs = ARENA_ARRAY(b->arena, NamedExpr, n, err);
-    TRY_PTR(plan->project.exprs);
-    for (uint32_t i = 0; i < n; i++) {
-        plan->project.exprs[i] = exprs[i];
-        plan->cols[i] = exprs[i].col;
-    }
-    *out = plan;
-    return TCUDB_OK;
-}
-
 tcudb_status bind_plan_one_row(Binder *b, Plan **out, Error *err)
 {
     Plan *plan = plan_new(b->arena, PLAN_VALUES, 0, 0, err);

@@ -33,7 +33,7 @@ tcudb_status bind_returning(Binder *b, Block *block, Node *const *list, size_t n
         const char *name = targets.exprs[i].col.name;
         targets.exprs[i].col = bind_new_col(b, targets.exprs[i].expr->type, name);
     }
-    return bind_plan_project(b, *plan, targets.exprs, targets.n, plan, err);
+    return plan_project(b->arena, *plan, targets.exprs, targets.n, plan, err);
 }
 
 tcudb_status bind_insert_returning(Binder *b, const PgQuery__InsertStmt *node, const TableDef *def, Stmt *stmt,

@@ -177,7 +177,7 @@ static tcudb_status apply_projection(Binder *b, Select *s, Error *err)
         NamedExpr *target = &s->targets.exprs[i];
         target->col = bind_new_col(b, target->expr->type, target->col.name);
     }
-    return bind_plan_project(b, s->plan, s->targets.exprs, s->targets.n, &s->plan, err);
+    return plan_project(b->arena, s->plan, s->targets.exprs, s->targets.n, &s->plan, err);
 }
 
 static tcudb_status apply_sort(Binder *b, Select *s, Error *err)
@@ -220,7 +220,7 @@ static tcudb_status drop_sort_columns(Binder *b, Select *s, Error *err)
         exprs[i].expr = expr_col(b->arena, exprs[i].col.id, exprs[i].col.type, 0, err);
         TRY_PTR(exprs[i].expr);
     }
-    return bind_plan_project(b, s->plan, exprs, s->visible, &s->plan, err);
+    return plan_project(b->arena, s->plan, exprs, s->visible, &s->plan, err);
 }
 
 static tcudb_status assemble(Binder *b, Select *s, Error *err)

@@ -48,7 +48,7 @@ tcudb_status bind_retype(Binder *b, Plan *plan, const Type *types, CastContext c
         TRY(bind_coerce(b, e, types[i], context, 0, &e, err));
         exprs[i] = (NamedExpr){type_equal(col->type, types[i]) ? *col : bind_new_col(b, types[i], col->name), e};
     }
-    return bind_plan_project(b, plan, exprs, plan->ncols, out, err);
+    return plan_project(b->arena, plan, exprs, plan->ncols, out, err);
 }
 
 /* ---- set operations */
@@ -213,7 +213,7 @@ tcudb_status bind_values_union(Binder *b, Plan *values, const ApplyList *lists, 
         Plan *plan = NULL;
         TRY(bind_plan_one_row(b, &plan, err));
         TRY(bind_plan_apply(b, plan, &lists[row], &plan, err));
-        TRY(bind_plan_project(b, plan, exprs, values->ncols, &plan, err));
+        TRY(plan_project(b->arena, plan, exprs, values->ncols, &plan, err));
         if (row == 0)
             *out = plan;
         else

@@ -75,7 +75,7 @@ static tcudb_status row_compare(Binder *b, Block *block, const PgQuery__SubLink 
     TRY(bind_compare(b, op, left, right, n, position, position, &test, err));
     NamedExpr named = {bind_new_col(b, test->type, "?column?"), test};
     spec->kind = APPLY_SCALAR;
-    return bind_plan_project(b, spec->right, &named, 1, &spec->right, err);
+    return plan_project(b->arena, spec->right, &named, 1, &spec->right, err);
 }
 
 tcudb_status bind_sublink(Binder *b, Block *block, const PgQuery__SubLink *link, Expr **out, Error *err)

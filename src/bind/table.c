@@ -99,7 +99,7 @@ static tcudb_status run_time_args(Binder *b, FuncArgs *args, size_t n, const Tab
         exprs[i] = (NamedExpr){scan->cols[i], expr_col(b->arena, scan->cols[i].id, scan->cols[i].type, 0, err)};
         TRY_PTR(exprs[i].expr);
     }
-    return bind_plan_project(b, *out, exprs, scan->ncols, out, err);
+    return plan_project(b->arena, *out, exprs, scan->ncols, out, err);
 }
 
 static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
@@ -148,7 +148,7 @@ static tcudb_status scalar_scan(Binder *b, Block *block, const Node *node, const
     TRY(bind_plan_one_row(b, &row, err));
     TRY(bind_plan_apply(b, row, &list, &row, err));
     NamedExpr named = {bind_new_col(b, value->type, name), value};
-    return bind_plan_project(b, row, &named, 1, out, err);
+    return plan_project(b->arena, row, &named, 1, out, err);
 }
 
 /* PostgreSQL names a one-column function's column after the alias, or the function. */

@@ -512,7 +512,7 @@ static tcudb_status project_arguments(Binder *b, Block *block, Plan *plan, Plan 
         TRY_PTR(exprs[i].expr);
     }
     memcpy(exprs + plan->ncols, columns.list.exprs, sizeof *exprs * n);
-    return bind_plan_project(b, plan, exprs, plan->ncols + n, out, err);
+    return plan_project(b->arena, plan, exprs, plan->ncols + n, out, err);
 }
 
 tcudb_status bind_window_plan(Binder *b, Block *block, Plan *plan, Plan **out, Error *err)

@@ -27,6 +27,11 @@ Stage *grouping_stage(Grouping *g);
 void grouping_set_side(Grouping *g, uint32_t side);
 /* Merges what the workers have; call after the last phase. */
 tcudb_status grouping_finish(Grouping *g, Groups *out, Error *err) MUST_CHECK;
+/* Turns n state rows into a batch and pushes it down; on a worker, with its batch arena empty. */
+typedef tcudb_status GroupsPush(void *ctx, Worker *w, const char *rows, uint32_t n, Error *err);
+/* Pushes all groups down, in parallel, and frees their rows. */
+tcudb_status groups_put_out(Exec *x, PhysNode *node, Stage *down, const Groups *groups, uint32_t stride,
+                            GroupsPush *push, void *ctx, Error *err) MUST_CHECK;
 uint32_t grouping_stride(const Grouping *g);
 uint32_t grouping_state_at(const Grouping *g);
 

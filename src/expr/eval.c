@@ -237,17 +237,6 @@ tcudb_status eval_const(Arena *arena, const Expr *e, const Value *params, uint32
 
 /* ---- IN lists --------------------------------------------------------------------------------- */
 
-static bool int_value(const Value *v, int64_t *out)
-{
-    switch (type_phys(v->type)) {
-    case PHYS_BOOL: *out = v->b; return true;
-    case PHYS_I16: *out = v->i16; return true;
-    case PHYS_I32: *out = v->i32; return true;
-    case PHYS_I64: *out = v->i64; return true;
-    default: return false;
-    }
-}
-
 static int compare_ints(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -278,7 +267,7 @@ tcudb_status eval_in_set(Arena *arena, const EvalNode *node, InSet **out, Error 
             set->has_null = true;
             continue;
         }
-        if (ints) int_value(&v, &set->ints[set->n]);
+        if (ints) value_int64(&v, &set->ints[set->n]);
         set->values[set->n++] = v;
     }
     if (ints)

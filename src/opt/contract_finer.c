@@ -216,7 +216,7 @@ static tcudb_status build_outer(Finer *f, NamedExpr *outer_groups, Plan **out, E
     }
     for (uint32_t g = 0; g < ngroups; g++) top->cols[g] = outer_groups[g].col;
     for (uint32_t i = 0; i < n; i++) top->cols[ngroups + i] = top->agg.aggs[i].col;
-    return plan_new_project(opt, top, exprs, ngroups + n, out, err);
+    return plan_project(opt->arena, top, exprs, ngroups + n, out, err);
 }
 
 /* The original aggregate's columns over the projection. */
@@ -229,7 +229,7 @@ static tcudb_status finish(Finer *f, Plan *below, Plan **slot, Error *err)
     for (uint32_t i = 0, s = 0; i < agg->agg.naggs; i++)
         if (!agg->agg.aggs[i].distinct && !is_extreme(agg->agg.aggs[i].kind))
             exprs[agg->agg.ngroups + i] = f->calls.finals[s++];
-    return plan_new_project(f->opt, below, exprs, agg->ncols, slot, err);
+    return plan_project(f->opt->arena, below, exprs, agg->ncols, slot, err);
 }
 
 tcudb_status contract_finer(Opt *opt, Plan **slot, Plan *agg, Error *err)

@@ -211,9 +211,6 @@ PlanCol opt_new_col(Opt *opt, Type type, const char *name);
 /* A join node with all columns of both inputs (left only for semi and anti). */
 tcudb_status plan_new_join(Opt *opt, JoinKind kind, Plan *left, Plan *right, Expr *const *conds, uint32_t n, Plan **out,
                            Error *err) MUST_CHECK;
-/* A projection of the input; exprs are copied. */
-tcudb_status plan_new_project(Opt *opt, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out,
-                              Error *err) MUST_CHECK;
 /* No rows, with these columns. */
 tcudb_status plan_new_empty(Opt *opt, const PlanCol *cols, uint32_t n, Plan **out, Error *err) MUST_CHECK;
 bool plan_is_empty(const Plan *plan);

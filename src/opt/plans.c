@@ -80,7 +80,7 @@ tcudb_status plan_restore_cols(Opt *opt, Plan **slot, const PlanCol *cols, uint3
         exprs[i].expr = expr_of_col(opt, &cols[i], err);
         TRY_PTR(exprs[i].expr);
     }
-    if (!plan_passes(plan)) return plan_new_project(opt, plan, exprs, n, slot, err);
+    if (!plan_passes(plan)) return plan_project(opt->arena, plan, exprs, n, slot, err);
     plan->cols = copy;
     plan->ncols = n;
     return TCUDB_OK;
@@ -123,22 +123,6 @@ tcudb_status plan_new_join(Opt *opt, JoinKind kind, Plan *left, Plan *right, Exp
     join->join.nconds = n;
     TRY(plan_widen(opt, join, err));
     *out = join;
-    return TCUDB_OK;
-}
-
-tcudb_status plan_new_project(Opt *opt, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out, Error *err)
-{
-    Plan *project = plan_new(opt->arena, PLAN_PROJECT, 1, n, err);
-    TRY_PTR(project);
-    project->inputs[0] = input;
-    project->project.exprs = ARENA_ARRAY(opt->arena, NamedExpr, n, err);
-    TRY_PTR(project->project.exprs);
-    for (uint32_t i = 0; i < n; i++) {
-        assert(type_equal(exprs[i].col.type, exprs[i].expr->type));
-        project->project.exprs[i] = exprs[i];
-        project->cols[i] = exprs[i].col;
-    }
-    *out = project;
     return TCUDB_OK;
 }
 

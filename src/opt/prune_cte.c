@@ -81,7 +81,7 @@ static tcudb_status project_needed(Opt *opt, Cte *cte, const CteNeeds *needs, Er
         TRY_PTR(exprs[n].expr);
         n++;
     }
-    return n == plan->ncols ? TCUDB_OK : plan_new_project(opt, cte->plan, exprs, n, &cte->plan, err);
+    return n == plan->ncols ? TCUDB_OK : plan_project(opt->arena, cte->plan, exprs, n, &cte->plan, err);
 }
 
 tcudb_status cte_prune(Opt *opt, Error *err)

@@ -165,7 +165,7 @@ static tcudb_status pull_project(Opt *opt, Pulled *p, const Plan *plan, Plan **o
         TRY(add_subst(opt, p, &e, err));
     }
     TRY(pass_needed(opt, p, input, &exprs, &n, err));
-    return plan_new_project(opt, input, exprs, n, out, err);
+    return plan_project(opt->arena, input, exprs, n, out, err);
 }
 
 static tcudb_status pull_join(Opt *opt, Pulled *p, const Plan *plan, Plan **out, bool *ok, Error *err)

@@ -10,19 +10,6 @@
 
 #include <assert.h>
 
-static bool value_integer(const Value *v, int128 *out)
-{
-    if (v->null) return false;
-    switch (type_phys(v->type)) {
-    case PHYS_BOOL: *out = v->b; return true;
-    case PHYS_I16: *out = v->i16; return true;
-    case PHYS_I32: *out = v->i32; return true;
-    case PHYS_I64: *out = v->i64; return true;
-    case PHYS_I128: *out = v->i128; return true;
-    default: return false;
-    }
-}
-
 static int128 power_of_ten(uint32_t n)
 {
     int128 power = 1;

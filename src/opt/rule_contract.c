@@ -155,7 +155,8 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     *slot = node;
     opt->changed = true;
     if (agg->agg.ngroups == 0) TRY(always_one_row(opt, node, &node, err));
-    if (calls.divides || agg->agg.ngroups == 0) return plan_new_project(opt, node, calls.finals, agg->ncols, slot, err);
+    if (calls.divides || agg->agg.ngroups == 0)
+        return plan_project(opt->arena, node, calls.finals, agg->ncols, slot, err);
     return plan_restore_cols(opt, slot, agg->cols, agg->ncols, err);
 }
 

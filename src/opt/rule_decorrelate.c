@@ -46,7 +46,7 @@ static tcudb_status with_result(Opt *opt, const Plan *apply, Plan *input, Expr *
     TRY(left_cols(opt, apply, &exprs, &n, 1, err));
     exprs[n].col = apply->apply.result;
     TRY(expr_relabel(opt, value, apply->apply.result.type, &exprs[n].expr, err));
-    return plan_new_project(opt, input, exprs, n + 1, out, err);
+    return plan_project(opt->arena, input, exprs, n + 1, out, err);
 }
 
 static tcudb_status new_mark_join(Opt *opt, Plan *left, Plan *right, const ExprList *conds, PlanCol mark, bool null,
@@ -154,7 +154,7 @@ static tcudb_status add_marker(Opt *opt, Plan **right, Expr **marker, Error *err
     exprs[n].col = col;
     exprs[n].expr = expr_bool(opt, true, err);
     TRY_PTR(exprs[n].expr);
-    TRY(plan_new_project(opt, *right, exprs, n + 1, right, err));
+    TRY(plan_project(opt->arena, *right, exprs, n + 1, right, err));
     *marker = expr_of_col(opt, &col, err);
     TRY_PTR(*marker);
     return TCUDB_OK;
@@ -214,7 +214,7 @@ static tcudb_status lateral_to_join(Opt *opt, Plan *apply, const Pulled *p, Plan
     }
     TRY(plan_new_join(opt, padded ? JOIN_LEFT : JOIN_INNER, apply->inputs[0], right, p->preds.items, p->preds.n, &join,
                       err));
-    return plan_new_project(opt, join, exprs, n, out, err);
+    return plan_project(opt->arena, join, exprs, n, out, err);
 }
 
 /* ---- aggregates without groups --------------------------------------------------------------- */

@@ -161,7 +161,7 @@ static tcudb_status build(Eager *e, Expr *const *finals, Plan **out, Error *err)
     }
     TRY(card_collect(opt, top, err));
     card_rows(opt, top, true);
-    return plan_new_project(opt, top, exprs, agg->ncols, out, err);
+    return plan_project(opt->arena, top, exprs, agg->ncols, out, err);
 }
 
 static tcudb_status rewrite(Opt *opt, Plan **slot, bool must, bool *done, Error *err)

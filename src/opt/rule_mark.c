@@ -95,7 +95,7 @@ static tcudb_status known_mark(Opt *opt, Plan *filter, Plan *join, bool value, E
     exprs[join->ncols].col = mark;
     exprs[join->ncols].expr = expr_bool(opt, value, err);
     TRY_PTR(exprs[join->ncols].expr);
-    return plan_new_project(opt, join, exprs, join->ncols + 1, &filter->inputs[0], err);
+    return plan_project(opt->arena, join, exprs, join->ncols + 1, &filter->inputs[0], err);
 }
 
 static tcudb_status convert(Opt *opt, Plan **slot, Error *err)

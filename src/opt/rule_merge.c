@@ -133,7 +133,7 @@ static tcudb_status lift(Opt *opt, Plan **slot, uint32_t side, Error *err)
         TRY_PTR(exprs[i].expr);
         TRY(expr_substitute(opt, exprs[i].expr, project->project.exprs, project->ncols, &exprs[i].expr, err));
     }
-    return plan_new_project(opt, join, exprs, ncols, slot, err);
+    return plan_project(opt->arena, join, exprs, ncols, slot, err);
 }
 
 static tcudb_status lift_from_join(Opt *opt, Plan **slot, Error *err)

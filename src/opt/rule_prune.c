@@ -238,7 +238,7 @@ static tcudb_status prune_union_all(Opt *opt, Plan *plan, const ColSet *need, Er
             exprs[k].expr = expr_of_col(opt, &exprs[k].col, err);
             TRY_PTR(exprs[k].expr);
         }
-        TRY(plan_new_project(opt, plan->inputs[i], exprs, plan->ncols, &plan->inputs[i], err));
+        TRY(plan_project(opt->arena, plan->inputs[i], exprs, plan->ncols, &plan->inputs[i], err));
         TRY(prune(opt, &plan->inputs[i], &none, true, err));
     }
     return TCUDB_OK;

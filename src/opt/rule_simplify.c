@@ -69,7 +69,7 @@ static tcudb_status keep_side(Opt *opt, Plan **slot, Plan *kept, Error *err)
         TRY_PTR(exprs[i].expr);
     }
     opt->changed = true;
-    return plan_new_project(opt, kept, exprs, old->ncols, slot, err);
+    return plan_project(opt->arena, kept, exprs, old->ncols, slot, err);
 }
 
 static tcudb_status empty_join(Opt *opt, Plan **slot, bool no_match, Error *err)
@@ -128,7 +128,7 @@ static tcudb_status simplify_union(Opt *opt, Plan **slot, Error *err)
         TRY_PTR(exprs[i].expr);
     }
     opt->changed = true;
-    return plan_new_project(opt, kept, exprs, plan->ncols, slot, err);
+    return plan_project(opt->arena, kept, exprs, plan->ncols, slot, err);
 }
 
 static bool empty_when_input_is(const Plan *plan)

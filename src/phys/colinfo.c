@@ -10,18 +10,6 @@
 #include "phys/phys.h"
 #include "type/datetime.h"
 
-static bool int_value(const Value *v, int64_t *out)
-{
-    if (v->null) return false;
-    switch (type_phys(v->type)) {
-    case PHYS_BOOL: *out = v->b; return true;
-    case PHYS_I16: *out = v->i16; return true;
-    case PHYS_I32: *out = v->i32; return true;
-    case PHYS_I64: *out = v->i64; return true;
-    default: return false;
-    }
-}
-
 static void scan_bounds(const Table *table, uint32_t column, ColInfo *info)
 {
     bool any = false;
@@ -30,7 +18,7 @@ static void scan_bounds(const Table *table, uint32_t column, ColInfo *info)
         const SegColumn *seg = segment_column(table, s, column);
         if (seg == NULL) return;
         if (seg->rows == seg->nulls) continue;
-        if (!seg->has_bounds || !int_value(&seg->min, &lo) || !int_value(&seg->max, &hi)) return;
+        if (!seg->has_bounds || !value_int64(&seg->min, &lo) || !value_int64(&seg->max, &hi)) return;
         if (!any || lo < info->min) info->min = lo;
         if (!any || hi > info->max) info->max = hi;
         any = true;
@@ -147,7 +135,7 @@ ColInfo phys_expr_info(const ColInfo *all, ColId n, const Expr *e)
     if (e->kind == EXPR_COL && e->col < n) return all[e->col];
     if (e->kind == EXPR_CONST) {
         int64_t v;
-        info.has_bounds = int_value(&e->value, &v);
+        info.has_bounds = value_int64(&e->value, &v);
         if (info.has_bounds) info.min = info.max = v;
         return info;
     }

@@ -55,6 +55,22 @@ Plan *plan_new(Arena *arena, PlanKind kind, uint32_t ninputs, uint32_t ncols, Er
     return plan->cols == NULL ? NULL : plan;
 }
 
+tcudb_status plan_project(Arena *arena, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out, Error *err)
+{
+    Plan *plan = plan_new(arena, PLAN_PROJECT, 1, n, err);
+    TRY_PTR(plan);
+    plan->inputs[0] = input;
+    plan->project.exprs = ARENA_ARRAY(arena, NamedExpr, n, err);
+    TRY_PTR(plan->project.exprs);
+    for (uint32_t i = 0; i < n; i++) {
+        assert(type_equal(exprs[i].col.type, exprs[i].expr->type));
+        plan->project.exprs[i] = exprs[i];
+        plan->cols[i] = exprs[i].col;
+    }
+    *out = plan;
+    return TCUDB_OK;
+}
+
 const PlanCol *plan_find_col(const Plan *plan, ColId id)
 {
     for (uint32_t i = 0; i < plan->ncols; i++)

@@ -306,6 +306,9 @@ typedef struct SemiSource {
 
 /* A zeroed node with room for inputs and columns. */
 Plan *plan_new(Arena *arena, PlanKind kind, uint32_t ninputs, uint32_t ncols, Error *err) MUST_CHECK;
+/* A projection of the input; exprs are copied. */
+tcudb_status plan_project(Arena *arena, Plan *input, const NamedExpr *exprs, uint32_t n, Plan **out,
+                          Error *err) MUST_CHECK;
 /* Calls fn for each expression slot of the node itself (not its inputs), so that a rule can replace it. */
 typedef tcudb_status (*PlanExprFn)(void *ctx, Expr **slot, Error *err);
 tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err) MUST_CHECK;

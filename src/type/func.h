@@ -143,6 +143,10 @@ tcudb_status text_quote_name(Str s, Buf *buf, Error *err) MUST_CHECK;
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
 /* A numeric value of any form as Num; not NULL. */
 Num value_num(const Value *value);
+/* What an integer, a decimal (unscaled), a date, a timestamp or a boolean holds; false: NULL or another type. The
+ * second one is for types of at most 64 bits: false for wider ones, whatever their value. */
+bool value_integer(const Value *value, int128 *out);
+bool value_int64(const Value *value, int64_t *out);
 /* Total order as ORDER BY sees it (NaN above all numbers, text by bytes), both not NULL, same type. */
 int value_compare(const Value *a, const Value *b);
 /* Parses text as the type's input function does; text results are copied into the arena. */

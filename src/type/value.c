@@ -24,6 +24,27 @@ Num value_num(const Value *value)
     }
 }
 
+bool value_integer(const Value *value, int128 *out)
+{
+    if (value->null) return false;
+    switch (type_phys(value->type)) {
+    case PHYS_BOOL: *out = value->b; return true;
+    case PHYS_I16: *out = value->i16; return true;
+    case PHYS_I32: *out = value->i32; return true;
+    case PHYS_I64: *out = value->i64; return true;
+    case PHYS_I128: *out = value->i128; return true;
+    default: return false;
+    }
+}
+
+bool value_int64(const Value *value, int64_t *out)
+{
+    int128 v;
+    if (type_phys(value->type) == PHYS_I128 || !value_integer(value, &v)) return false;
+    *out = (int64_t)v;
+    return true;
+}
+
 static tcudb_status print_bpchar(const Value *value, Buf *buf, Error *err)
 {
     TRY(buf_str(buf, value->str, err));

@@ -2,7 +2,7 @@
 find_package(Threads REQUIRED)
 file(GLOB_RECURSE ENGINE_SOURCES CONFIGURE_DEPENDS
   src/base/*.c src/type/*.c src/expr/*.c src/device/*.c src/codec/*.c src/store/*.c src/catalog/*.c src/sql/*.c
-  src/plan/*.c src/bind/*.c src/tensor/*.c src/opt/*.c src/phys/*.c src/jit/*.c src/files/*.c src/exec/*.c
+  src/plan/*.c src/bind/*.c src/tensor/*.c src/opt/*.c src/phys/*.c src/files/*.c src/exec/*.c
   src/session/*.c src/api/*.c)
 # The operators' inner loops: unswitching and vectorisation are worth their code size there.
 file(GLOB HOT_SOURCES CONFIGURE_DEPENDS src/exec/*.c src/exec/cpu/*.c src/expr/eval_run.c)

@@ -19,13 +19,11 @@ typedef struct Output {
     Groups groups;
     size_t stride, state_at;
     Stage *down;
-    uint64_t *first_task; /* of each partition */
 } Output;
 
-enum { OUT_TASK = 8 * BATCH_ROWS };
-
-static tcudb_status push_groups(Output *o, Worker *w, const char *rows, uint32_t n, Error *err)
+static tcudb_status push_groups(void *ctx, Worker *w, const char *rows, uint32_t n, Error *err)
 {
+    const Output *o = ctx;
     const Plan *plan = o->node->plan;
     Arena *arena = worker_arena(w);
     Batch batch = {.rows = n, .n = n, .ncols = plan->ncols};
@@ -40,33 +38,6 @@ static tcudb_status push_groups(Output *o, Worker *w, const char *rows, uint32_t
         batch.cols[i].type = plan->cols[i].type;
     }
     return stage_push(o->down, w, &batch, err);
-}
-
-static tcudb_status output_task(void *ctx, Worker *w, uint64_t task, Error *err)
-{
-    Output *o = ctx;
-    uint32_t p = 0;
-    while (o->first_task[p + 1] <= task) p++;
-    uint64_t from = (task - o->first_task[p]) * OUT_TASK;
-    uint64_t to = from + OUT_TASK < o->groups.parts[p].n ? from + OUT_TASK : o->groups.parts[p].n;
-    for (uint64_t at = from; at < to && !stage_stopped(o->down); at += BATCH_ROWS) {
-        uint32_t n = to - at < BATCH_ROWS ? (uint32_t)(to - at) : BATCH_ROWS;
-        arena_reset(&w->batch);
-        TRY(push_groups(o, w, o->groups.parts[p].rows + at * o->stride, n, err));
-    }
-    return TCUDB_OK;
-}
-
-static tcudb_status push_output(Exec *x, Output *o, Error *err)
-{
-    uint32_t nparts = o->groups.nparts;
-    o->first_task = ARENA_ARRAY(&x->arena, uint64_t, nparts + 1, err);
-    TRY_PTR(o->first_task);
-    for (uint32_t p = 0; p < nparts; p++)
-        o->first_task[p + 1] = o->first_task[p] + (o->groups.parts[p].n + OUT_TASK - 1) / OUT_TASK;
-    TRY(exec_source(x, o->node, o->down, o->first_task[nparts], output_task, o, err));
-    for (uint32_t p = 0; p < nparts; p++) exec_free(x, o->groups.parts[p].rows);
-    return TCUDB_OK;
 }
 
 static tcudb_status make_aggs(Exec *x, const Plan *plan, const Layout *in, AggSpec **out, Error *err)
@@ -162,7 +133,7 @@ static tcudb_status run_hashed(Exec *x, PhysNode *node, const Layout *in, AggSpe
     o.state_at = grouping_state_at(g);
     TRY(grouping_finish(g, &o.groups, err));
     TRY(ensure_one_row(x, &o, err));
-    return push_output(x, &o, err);
+    return groups_put_out(x, node, down, &o.groups, (uint32_t)o.stride, push_groups, &o, err);
 }
 
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)

@@ -14,10 +14,7 @@ typedef struct RowGroups {
     Grouping *g;
     Groups groups;
     Stage *down;
-    uint64_t *first_task;
 } RowGroups;
-
-enum { OUT_TASK = 8 * BATCH_ROWS };
 
 /* Copies of a row that a set operation puts out. */
 static uint64_t copies(const Plan *plan, int64_t left, int64_t right)
@@ -46,8 +43,9 @@ static tcudb_status push_rows(RowGroups *r, Worker *w, const char *rows, const u
     return stage_push(r->down, w, &batch, err);
 }
 
-static tcudb_status push_copies(RowGroups *r, Worker *w, const char *rows, uint32_t n, Error *err)
+static tcudb_status push_copies(void *ctx, Worker *w, const char *rows, uint32_t n, Error *err)
 {
+    RowGroups *r = ctx;
     size_t stride = grouping_stride(r->g), state_at = grouping_state_at(r->g);
     uint16_t *sel = arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 1) * sizeof *sel, err);
     TRY_PTR(sel);
@@ -62,33 +60,6 @@ static tcudb_status push_copies(RowGroups *r, Worker *w, const char *rows, uint3
         if (k == 0) return TCUDB_OK;
         TRY(push_rows(r, w, rows, k == n ? NULL : sel, k, n, err));
     }
-}
-
-static tcudb_status output_task(void *ctx, Worker *w, uint64_t task, Error *err)
-{
-    RowGroups *r = ctx;
-    uint32_t p = 0;
-    while (r->first_task[p + 1] <= task) p++;
-    uint64_t from = (task - r->first_task[p]) * OUT_TASK;
-    uint64_t to = from + OUT_TASK < r->groups.parts[p].n ? from + OUT_TASK : r->groups.parts[p].n;
-    for (uint64_t at = from; at < to && !stage_stopped(r->down); at += BATCH_ROWS) {
-        uint32_t n = to - at < BATCH_ROWS ? (uint32_t)(to - at) : BATCH_ROWS;
-        arena_reset(&w->batch);
-        TRY(push_copies(r, w, r->groups.parts[p].rows + at * grouping_stride(r->g), n, err));
-    }
-    return TCUDB_OK;
-}
-
-static tcudb_status push_output(RowGroups *r, Error *err)
-{
-    uint32_t nparts = r->groups.nparts;
-    r->first_task = ARENA_ARRAY(&r->x->arena, uint64_t, nparts + 1, err);
-    TRY_PTR(r->first_task);
-    for (uint32_t p = 0; p < nparts; p++)
-        r->first_task[p + 1] = r->first_task[p] + (r->groups.parts[p].n + OUT_TASK - 1) / OUT_TASK;
-    TRY(exec_source(r->x, r->node, r->down, r->first_task[nparts], output_task, r, err));
-    for (uint32_t p = 0; p < nparts; p++) exec_free(r->x, r->groups.parts[p].rows);
-    return TCUDB_OK;
 }
 
 /* Keys: all columns of the node; each input brings its own columns by position. */
@@ -203,7 +174,7 @@ static tcudb_status run_distinct(Exec *x, PhysNode *node, Stage *down, Error *er
     TRY(row_groups(x, node, down, 0, &r, &keys, err));
     TRY(run_input(r, 0, keys, err));
     TRY(grouping_finish(r->g, &r->groups, err));
-    return push_output(r, err);
+    return groups_put_out(x, node, down, &r->groups, grouping_stride(r->g), push_copies, r, err);
 }
 
 static tcudb_status run_set_op(Exec *x, PhysNode *node, Stage *down, Error *err)
@@ -221,7 +192,7 @@ static tcudb_status run_set_op(Exec *x, PhysNode *node, Stage *down, Error *err)
         TRY(run_input(r, side, keys, err));
     }
     TRY(grouping_finish(r->g, &r->groups, err));
-    return push_output(r, err);
+    return groups_put_out(x, node, down, &r->groups, grouping_stride(r->g), push_copies, r, err);
 }
 
 /* ---- UNION ALL: renames and counts ---------------------------------------------------------------------- */
