@@ -383,7 +383,7 @@ tcudb_status disk_commit(Txn *txn, Error *err)
     }
     TRY_GOTO(seal_large_tails(txn, err));
     TRY_GOTO(put_commit(&payload, txn, err));
-    if (disk->log_suspect || disk->log_length + payload.len > LOG_MOST)
+    if (disk->log_suspect || disk->old_format || disk->log_length + payload.len > LOG_MOST)
         TRY_GOTO(commit_by_manifest(txn, err));
     else
         TRY_GOTO(commit_by_log(txn, &payload, err));

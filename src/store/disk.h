@@ -29,6 +29,7 @@ struct Disk {
     int log_fd;
     uint64_t log_length; /* as far as applied to db->root */
     bool log_suspect;    /* an append failed: what lies behind log_length is unknown; commit by manifest */
+    bool old_format;     /* the manifest is of an older version: the same, so that older programs refuse what is new */
     bool dir_suspect;    /* the directory may not be durable */
     bool new_files;      /* created since the directory was last made durable */
     bool garbage;        /* a commit has left files without use */

@@ -53,7 +53,7 @@ static void take_over(Db *db, Generation *generation, int log_fd)
     file_close(disk->log_fd);
     disk->log_fd = log_fd;
     disk->log_length = LOG_HEADER;
-    disk->log_suspect = false;
+    disk->log_suspect = disk->old_format = false;
     disk->garbage = false;
     disk->generation = generation->number;
     disk->current = generation;
