@@ -1,8 +1,10 @@
-/* Damaged files: any byte flipped (a sample; TCUDB_FAULTS=all takes every one), any file cut short, missing, or too
- * many. Opening and reading everything either gives what was written or reports XX001 (naming a file and an offset);
- * never wrong rows, never a crash. */
+/* Damaged files: any byte flipped, any file cut short, missing, or too many. Opening and reading everything either
+ * gives what was written or reports XX001 (naming a file and an offset); never wrong rows, never a crash. Every byte of
+ * a database whose structures take few bytes, and a sample of those of a larger one; all of them with TCUDB_FAULTS=all.
+ */
 #include "unit/store_scenario.h"
 
+#include <fcntl.h>
 #include <xxhash.h>
 
 static char base[64], dir[80];
@@ -31,11 +33,18 @@ static void write_file(const File *f, size_t size)
     fclose(out);
 }
 
-/* A database with rows in segments, in the manifest, and in the log; with deletions, views of nothing. */
-static int setup(void **state)
+/* Every byte, not a sample. */
+static bool all_bytes(void)
 {
-    (void)state;
-    snprintf(base, sizeof base, "/tmp/tcudb_damage_XXXXXX");
+    const char *faults = getenv("TCUDB_FAULTS");
+    return sc_models == sc_dense || (faults != NULL && strcmp(faults, "all") == 0);
+}
+
+/* A database with rows in segments, in the manifest, and in the log; with deletions, dictionaries in files. */
+static int make(const Model models[SC_COLS])
+{
+    sc_models = models;
+    snprintf(base, sizeof base, "%s/tcudb_damage_XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
     assert_non_null(mkdtemp(base));
     snprintf(dir, sizeof dir, "%s/db.tcu", base);
     Db *db;
@@ -48,6 +57,18 @@ static int setup(void **state)
     }
     db_close(db);
     return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return make(sc_plain);
+}
+
+static int setup_dense(void **state)
+{
+    (void)state;
+    return make(sc_dense);
 }
 
 static int teardown(void **state)
@@ -81,16 +102,21 @@ static void check(const File *f, size_t at, const char *what)
         fail_msg("%s at %zu of %s: %s names no file", what, at, f->path, err.message);
 }
 
+static void put_byte_at(int fd, uint8_t byte, size_t at)
+{
+    assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+}
+
 static void flip_bytes(File *f, size_t step)
 {
+    int fd = open(f->path, O_WRONLY);
+    assert_true(fd >= 0);
     for (size_t at = 0; at < f->size; at += at < 128 || f->size - at < 64 ? 1 : step) {
-        uint8_t was = f->bytes[at];
-        f->bytes[at] ^= (uint8_t)(1u << (at % 8));
-        write_file(f, f->size);
+        put_byte_at(fd, f->bytes[at] ^ (uint8_t)(1u << (at % 8)), at);
         check(f, at, "flip");
-        f->bytes[at] = was;
+        put_byte_at(fd, f->bytes[at], at);
     }
-    write_file(f, f->size);
+    close(fd);
 }
 
 static void cut_short(File *f, size_t step)
@@ -113,8 +139,7 @@ static void each_file(void (*fn)(File *, size_t), size_t steps)
         snprintf(f.path, sizeof f.path, "%.79s/%.63s", dir, e->d_name);
         read_file(&f);
         nothing_lost = reported = 0;
-        const char *faults = getenv("TCUDB_FAULTS");
-        fn(&f, faults != NULL && strcmp(faults, "all") == 0 ? 1 : f.size / steps + 1);
+        fn(&f, all_bytes() ? 1 : f.size / steps + 1);
         bool hint = strcmp(e->d_name, "lock") == 0;
         if (!hint && reported == 0) fail_msg("nothing reported for %s", e->d_name);
         if (hint) assert_int_equal(reported, 0);
@@ -208,6 +233,8 @@ static void newer_versions_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(flips_are_reported, setup_dense, teardown),
+        cmocka_unit_test_setup_teardown(cuts_are_reported, setup_dense, teardown),
         cmocka_unit_test_setup_teardown(flips_are_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(cuts_are_reported, setup, teardown),
         cmocka_unit_test_setup_teardown(missing_files_are_reported, setup, teardown),

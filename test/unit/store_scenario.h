@@ -23,11 +23,20 @@ static const ScState sc_states[SC_STEPS + 1] = {
     {5011, 70000, 7}, {5011, -1, 7}, {5012, -1, 7}, {75012, -1, 7}, {75012, -1, 20}, {75013, -1, 20},
 };
 
-static const Model sc_models[SC_COLS] = {
+static const Model sc_plain[SC_COLS] = {
     {{.id = TYPE_INT4}, SHAPE_NARROW, NULLS_SOME, 11},
     {{.id = TYPE_TEXT}, SHAPE_WIDE, NULLS_SOME, 12},
     {{.id = TYPE_INT8}, SHAPE_ASCENDING, NULLS_NONE, 13},
 };
+
+/* The same structures in few bytes, for tests that try every one of them. */
+static const Model sc_dense[SC_COLS] = {
+    {{.id = TYPE_INT4}, SHAPE_CONST, NULLS_SOME, 11},
+    {{.id = TYPE_TEXT}, SHAPE_RUNS, NULLS_NONE, 12},
+    {{.id = TYPE_INT8}, SHAPE_RUNS, NULLS_NONE, 13},
+};
+
+static const Model *sc_models = sc_plain;
 
 static inline tcudb_status sc_create(Txn *txn, const char *name, Error *e)
 {
