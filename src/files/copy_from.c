@@ -452,7 +452,7 @@ static tcudb_status open_source(CopyJob *job, const Stmt *stmt, Arena *arena, Er
     } else {
         const char *path = arena_strndup(arena, stmt->text.ptr, stmt->text.len, err);
         TRY_PTR(path);
-        TRY(source_open_file(path, env->mem, &job->source, err));
+        TRY(source_open_file(path, READS_ONCE, env->cancel, env->mem, &job->source, err));
     }
     source_set_encoding(job->source, job->options.encoding);
     if (env->bytes_total != NULL) atomic_store(env->bytes_total, source_size(job->source));

@@ -20,6 +20,7 @@ struct CopyTo {
     CopyOptions options;
     Arena arena; /* names and flags */
     CopyStream stream;
+    const atomic_bool *cancel;
     int fd; /* -1: the stream */
     const char *path;
     uint32_t ncols;
@@ -37,7 +38,10 @@ static tcudb_status write_all(CopyTo *c, const char *data, size_t size, Error *e
     if (c->fd < 0) return c->stream.write(c->stream.ctx, data, size, err);
     while (size > 0) {
         ssize_t n = write(c->fd, data, size);
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EINTR) {
+            TRY(cancel_poll(c->cancel, err)); /* a pipe that nobody reads */
+            continue;
+        }
         if (n < 0) return error_system(err, errno, "write to file", c->path);
         data += n;
         size -= (size_t)n;
@@ -205,8 +209,10 @@ static tcudb_status open_output(CopyTo *c, const CopyEnv *env, const Stmt *stmt,
     struct stat st;
     if (stat(c->path, &st) == 0 && S_ISDIR(st.st_mode))
         return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is a directory", c->path);
-    c->fd = open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    do c->fd = open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    while (c->fd < 0 && errno == EINTR && !cancel_seen(env->cancel));
     if (c->fd >= 0) return TCUDB_OK;
+    if (errno == EINTR) return cancel_poll(env->cancel, err);
     int errnum = errno;
     char reason[128];
     tcudb_status status = error_system(err, errnum, "open file", c->path);
@@ -221,7 +227,7 @@ tcudb_status copy_to_open(const CopyEnv *env, const Stmt *stmt, const PlanCol *c
 {
     CopyTo *c = mem_alloc_zero(env->mem, sizeof *c, err);
     TRY_PTR(c);
-    *c = (CopyTo){.mem = env->mem, .fd = -1, .ncols = ncols};
+    *c = (CopyTo){.mem = env->mem, .cancel = env->cancel, .fd = -1, .ncols = ncols};
     arena_init(&c->arena, env->mem);
     buf_init(&c->buf, env->mem);
     buf_init(&c->value, env->mem);

@@ -99,7 +99,7 @@ static tcudb_status csv_bind(Arena *arena, const TableFuncArg *args, uint32_t na
 static tcudb_status count_tasks(CsvFile *file, Encoding encoding, Mem *mem, Error *err)
 {
     Source *source;
-    TRY(source_open_file(file->path, mem, &source, err));
+    TRY(source_open_file(file->path, READS_OFTEN, NULL, mem, &source, err));
     uint64_t size = source_size(source);
     if (source_compressed(source))
         size *= EXPANSION;
@@ -206,7 +206,7 @@ done:
 static tcudb_status open_file(TableFuncScan *scan, CsvFile *file, Error *err)
 {
     const CsvFormat *f = &scan->bound->format;
-    TRY(source_open_file(file->path, scan->mem, &file->source, err));
+    TRY(source_open_file(file->path, READS_OFTEN, NULL, scan->mem, &file->source, err));
     source_set_encoding(file->source, f->encoding);
     cutter_init(&file->cutter, file->source, scan->mem);
     file->opened = true;

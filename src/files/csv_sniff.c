@@ -39,7 +39,7 @@ tcudb_status csv_cut_sample(CsvSample *s, const Dialect *dialect, size_t from, u
 static tcudb_status read_sample(CsvSample *s, const char *path, Encoding encoding, Error *err)
 {
     Source *source;
-    TRY(source_open_file(path, s->mem, &source, err));
+    TRY(source_open_file(path, READS_OFTEN, NULL, s->mem, &source, err));
     source_set_encoding(source, encoding);
     tcudb_status status = TCUDB_OK;
     size_t got = 1;

@@ -13,13 +13,14 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
-enum { RAW_SIZE = 1 << 17 };
+enum { RAW_SIZE = 1 << 17, MAGIC = 4, WAIT_MS = 50 };
 
 typedef enum Compression { COMPRESSION_NONE, COMPRESSION_GZIP, COMPRESSION_ZSTD } Compression;
 
@@ -28,6 +29,8 @@ struct Source {
     char *path; /* NULL: a stream */
     size_t path_size;
     int fd;
+    bool waits; /* a pipe or a device: what is to come may take its time */
+    const atomic_bool *cancel;
     SourceRead read;
     void *read_ctx;
     uint64_t size;
@@ -63,6 +66,18 @@ static tcudb_status open_error(Error *err, int errnum, const char *path)
 
 /* ---- raw bytes ---------------------------------------------------------------------------- */
 
+/* Until there is something to read or the other end is closed: a wait that an interrupt ends. */
+static tcudb_status wait_for_bytes(const Source *s, Error *err)
+{
+    struct pollfd fd = {.fd = s->fd, .events = POLLIN};
+    int rc;
+    do {
+        TRY(cancel_poll(s->cancel, err));
+        rc = poll(&fd, 1, WAIT_MS);
+    } while (rc == 0 || (rc < 0 && errno == EINTR));
+    return rc > 0 ? TCUDB_OK : error_system(err, errno, "wait for file", s->path);
+}
+
 static tcudb_status read_raw(Source *s, char *buffer, size_t size, size_t *got, Error *err)
 {
     *got = 0;
@@ -71,12 +86,11 @@ static tcudb_status read_raw(Source *s, char *buffer, size_t size, size_t *got, 
         TRY(s->read(s->read_ctx, buffer, size, got, err));
     } else {
         ssize_t n;
-        do n = read(s->fd, buffer, size);
-        while (n < 0 && errno == EINTR);
-        if (n < 0) {
-            tcudb_status status = error_system(err, errno, "read from file", s->path);
-            return status;
-        }
+        do {
+            if (s->waits) TRY(wait_for_bytes(s, err));
+            n = read(s->fd, buffer, size);
+        } while (n < 0 && (errno == EINTR || errno == EAGAIN));
+        if (n < 0) return error_system(err, errno, "read from file", s->path);
         *got = (size_t)n;
     }
     s->raw_ended = *got == 0;
@@ -283,8 +297,14 @@ tcudb_status source_read(Source *s, char *buffer, size_t size, size_t *got, Erro
 
 /* ---- open and close ----------------------------------------------------------------------- */
 
+/* The first bytes, however short the reads are, say what the file is. */
 static tcudb_status start_expansion(Source *s, Error *err)
 {
+    while (s->raw_len < MAGIC && !s->raw_ended) {
+        size_t got;
+        TRY(read_raw(s, s->raw + s->raw_len, RAW_SIZE - s->raw_len, &got, err));
+        s->raw_len += got;
+    }
     const uint8_t *p = (const uint8_t *)s->raw;
     if (s->raw_len >= 2 && p[0] == 0x1f && p[1] == 0x8b) {
         if (inflateInit2(&s->gzip, 15 + 16) != Z_OK) return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
@@ -298,19 +318,30 @@ static tcudb_status start_expansion(Source *s, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status open_fd(Source *s, const char *path, Error *err)
+static tcudb_status only_once(const char *path, Error *err)
+{
+    tcudb_status status =
+        error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is a pipe or a device, which can be read only once", path);
+    error_hint(err, "Read it into a table (COPY table FROM '%s'), or save what it gives as a file.", path);
+    return status;
+}
+
+/* O_NONBLOCK: a pipe that nobody writes to is waited for in read_raw, where the wait can be interrupted. */
+static tcudb_status open_fd(Source *s, const char *path, SourceReads reads, Error *err)
 {
     s->path_size = strlen(path) + 1;
     s->path = mem_alloc(s->mem, s->path_size, err);
     TRY_PTR(s->path);
     memcpy(s->path, path, s->path_size);
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    do s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (s->fd < 0 && errno == EINTR);
     if (s->fd < 0) return open_error(err, errno, path);
     struct stat st;
     if (fstat(s->fd, &st) != 0) return error_system(err, errno, "stat file", path);
     if (S_ISDIR(st.st_mode)) return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is a directory", path);
-    if (S_ISREG(st.st_mode)) s->size = (uint64_t)st.st_size;
-    TRY(refill_raw(s, err));
+    s->waits = !S_ISREG(st.st_mode);
+    if (s->waits && reads == READS_OFTEN) return only_once(path, err);
+    if (!s->waits) s->size = (uint64_t)st.st_size;
     return start_expansion(s, err);
 }
 
@@ -328,11 +359,13 @@ static Source *source_new(Mem *mem, Error *err)
     return s;
 }
 
-tcudb_status source_open_file(const char *path, Mem *mem, Source **out, Error *err)
+tcudb_status source_open_file(const char *path, SourceReads reads, const atomic_bool *cancel, Mem *mem, Source **out,
+                              Error *err)
 {
     Source *s = source_new(mem, err);
     TRY_PTR(s);
-    tcudb_status status = open_fd(s, path, err);
+    s->cancel = cancel;
+    tcudb_status status = open_fd(s, path, reads, err);
     if (status != TCUDB_OK) {
         source_close(s);
         return status;

@@ -4,6 +4,7 @@
 #ifndef FILES_SOURCE_H
 #define FILES_SOURCE_H
 
+#include "base/cancel.h"
 #include "base/str.h"
 
 typedef enum Encoding {
@@ -18,9 +19,13 @@ typedef tcudb_status (*SourceRead)(void *ctx, char *buffer, size_t size, size_t 
 
 typedef struct Source Source;
 
-/* "for reading" errors as PostgreSQL words them; a directory is 42809. .gz and .zst files are expanded, by
- * their first bytes, not their name. */
-tcudb_status source_open_file(const char *path, Mem *mem, Source **out, Error *err) MUST_CHECK;
+/* Who opens a file often (to guess its format, in each execution) cannot take pipes. */
+typedef enum SourceReads { READS_ONCE, READS_OFTEN } SourceReads;
+
+/* "for reading" errors as PostgreSQL words them; a directory is 42809, as is a pipe that is to be read often. .gz and
+ * .zst files are expanded, by their first bytes, not their name. Waiting for a pipe ends when *cancel (may be NULL). */
+tcudb_status source_open_file(const char *path, SourceReads reads, const atomic_bool *cancel, Mem *mem, Source **out,
+                              Error *err) MUST_CHECK;
 tcudb_status source_open_stream(SourceRead read, void *ctx, Mem *mem, Source **out, Error *err) MUST_CHECK;
 /* How to turn the bytes into UTF-8; before the first read. UTF-8 itself is passed through unchecked. */
 void source_set_encoding(Source *source, Encoding encoding);

@@ -536,10 +536,9 @@ tcudb_status disk_open(Db *db, const DbOptions *options, Error *err)
 {
     tcudb_status status = open_all(db, options, err);
     uint64_t generation;
-    if (status == TCUDB_OK || db->read_only || strcmp(err->sqlstate, SQLSTATE_INSUFFICIENT_PRIVILEGE) != 0)
-        return status;
+    if (status == TCUDB_OK || strcmp(err->sqlstate, SQLSTATE_INSUFFICIENT_PRIVILEGE) != 0) return status;
     bool readable = manifest_generation(db, &generation, NULL) == TCUDB_OK;
-    if (readable && generation > 0)
+    if (readable && generation > 0 && !db->read_only)
         error_hint(err, "You may not write to it. It can be opened for reading only (tcudb --readonly).");
     if (!readable) error_hint(err, "Ask its owner for permission to read it.");
     return status;

@@ -5,6 +5,8 @@
  * and mmap; libpg_query's are among them); malloc:N one of the other libraries'; io:N the N-th file call (open, read,
  * write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file). With a trailing + every
  * later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
+ * odd:N makes files awkward instead: of the open, read, write, sync and ftruncate calls every N-th ends with EINTR, and
+ * of the reads and writes every N-th of the others transfers one byte only. Nobody may notice.
  * When the call fails, "F" is written to the descriptor in TCUDB_FAIL_FD, so that the driver knows that the program
  * made at least N such calls.
  */
@@ -28,7 +30,7 @@ typedef struct Injector {
     _Atomic long calls;
 } Injector;
 
-static Injector alloc_faults, malloc_faults, io_faults;
+static Injector alloc_faults, malloc_faults, io_faults, odd_calls;
 static int io_errno = EIO, signal_fd = -1;
 static bool ready;
 
@@ -50,6 +52,7 @@ __attribute__((constructor)) static void start(void)
     if (what != NULL && strncmp(what, "malloc:", 7) == 0)
         malloc_faults.target = parse(what + 7, &malloc_faults.onwards);
     if (what != NULL && strncmp(what, "io:", 3) == 0) io_faults.target = parse(what + 3, &io_faults.onwards);
+    if (what != NULL && strncmp(what, "odd:", 4) == 0) odd_calls.target = parse(what + 4, &ignored);
     ready = true;
 }
 
@@ -107,6 +110,24 @@ int posix_memalign(void **out, size_t alignment, size_t size)
         if (fails(&io_faults, io_errno)) return (failure);                                                             \
     } while (0)
 
+/* Whether an awkward call is interrupted. *size, if there is one: how much is transferred. */
+static bool interrupted(size_t *size)
+{
+    if (!ready || odd_calls.target == 0) return false;
+    long call = atomic_fetch_add(&odd_calls.calls, 1) + 1;
+    if (call % odd_calls.target == 0) {
+        errno = EINTR;
+        return true;
+    }
+    if (size != NULL && *size > 1 && (call + odd_calls.target / 2) % odd_calls.target == 0) *size = 1;
+    return false;
+}
+
+#define MAY_BE_INTERRUPTED(size)                                                                                       \
+    do {                                                                                                               \
+        if (interrupted(size)) return -1;                                                                              \
+    } while (0)
+
 static int open_mode(int flags, va_list args)
 {
     return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(args, int) : 0;
@@ -118,6 +139,7 @@ int open(const char *path, int flags, ...)
     va_start(args, flags);
     int mode = open_mode(flags, args);
     va_end(args);
+    MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(open)(path, flags, mode);
 }
@@ -128,18 +150,21 @@ int openat(int folder, const char *path, int flags, ...)
     va_start(args, flags);
     int mode = open_mode(flags, args);
     va_end(args);
+    MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(openat)(folder, path, flags, mode);
 }
 
 ssize_t read(int fd, void *buffer, size_t n)
 {
+    MAY_BE_INTERRUPTED(&n);
     FAIL_IO(-1);
     return REAL(read)(fd, buffer, n);
 }
 
 ssize_t pread(int fd, void *buffer, size_t n, off_t at)
 {
+    MAY_BE_INTERRUPTED(&n);
     FAIL_IO(-1);
     return REAL(pread)(fd, buffer, n, at);
 }
@@ -147,24 +172,28 @@ ssize_t pread(int fd, void *buffer, size_t n, off_t at)
 /* Output to the terminal is not a database's concern: descriptors 0 to 2 never fail. */
 ssize_t write(int fd, const void *buffer, size_t n)
 {
+    if (fd > 2) MAY_BE_INTERRUPTED(&n);
     if (fd > 2) FAIL_IO(-1);
     return REAL(write)(fd, buffer, n);
 }
 
 ssize_t pwrite(int fd, const void *buffer, size_t n, off_t at)
 {
+    MAY_BE_INTERRUPTED(&n);
     FAIL_IO(-1);
     return REAL(pwrite)(fd, buffer, n, at);
 }
 
 int fsync(int fd)
 {
+    MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(fsync)(fd);
 }
 
 int fdatasync(int fd)
 {
+    MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(fdatasync)(fd);
 }
@@ -189,6 +218,7 @@ int unlink(const char *path)
 
 int ftruncate(int fd, off_t size)
 {
+    MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(ftruncate)(fd, size);
 }

@@ -84,6 +84,10 @@ def cases():
         ["is a file; a tcudb database is a directory", "SELECT * FROM"], 2
     yield "a folder that is no database", ["-c", "select 1", FOLDER], "", "", ["is not a tcudb database", "HINT:"], 2
     yield "no database in a folder that is not there", ["--existing", "-c", "select 1", FOLDER + "/nix.tcu"], "", "", ["ERROR:"], 2
+    yield "a pipe is no table", ["-c", "select count(*) from '/dev/stdin' t(a)"], "1\n2\n", "", \
+        ["\"/dev/stdin\" is a pipe or a device, which can be read only once", "HINT:  Read it into a table (COPY "], 3
+    yield "a pipe is copied", ["-qAt", "-c", "create table p(a int)", "-c", "copy p from '/dev/stdin'", "-c", "select sum(a) from p"], \
+        "1\n2\n", "3\n", "", 0
     yield "bad option", ["--frobnicate"], "", "", ["unrecognized option \"--frobnicate\"", "--help"], 1
     yield "two databases", ["a.tcu", "b.tcu"], "", "", ["only one database"], 1
     yield "version", ["--version"], "", ["tcudb 0."], "", 0
