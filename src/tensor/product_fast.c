@@ -99,10 +99,12 @@ void fast_free(ProductRun *run)
     for (uint32_t o = 0; o < COLUMNS; o++) {
         mem_free(run->mem, run->left_ops[o].rounded, sizeof(float) * run->left_ops[o].nrounded);
         mem_free(run->mem, run->right_ops[o].rounded, sizeof(float) * run->right_ops[o].nrounded);
+        run->left_ops[o].rounded = run->right_ops[o].rounded = NULL;
     }
     uint32_t workers = pool_workers(run->pool);
     for (uint32_t w = 0; run->fast != NULL && w < workers; w++) mem_free(run->mem, run->fast[w].total, line_bytes(run));
     mem_free(run->mem, run->fast, sizeof *run->fast * workers);
+    run->fast = NULL;
 }
 
 /* ---- one row ------------------------------------------------------------------------------------ */
