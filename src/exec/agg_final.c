@@ -217,11 +217,12 @@ static tcudb_status final_one(const AggSpec *spec, const char *state, Vector *ou
     }
 }
 
-static tcudb_status final_more(const AggSpec *spec, const char *state, Vector *out, uint32_t i, bool *null, Error *err)
+static tcudb_status final_more(const AggSpec *spec, Worker *w, const char *state, Vector *out, uint32_t i, bool *null,
+                               Error *err)
 {
     Value value;
     size_t size = phys_size((Phys)out->phys);
-    TRY(agg_more_final(spec, state, &value, null, err));
+    TRY(agg_more_final(spec, w, state, &value, null, err));
     memcpy((char *)out->data + i * size, &value.i64, size);
     return TCUDB_OK;
 }
@@ -238,7 +239,7 @@ tcudb_status agg_final(const AggSpec *spec, Worker *w, const char *states, size_
         }
         bool null = false;
         if (agg_is_more(spec->kind))
-            TRY(final_more(spec, state, out, i, &null, err));
+            TRY(final_more(spec, w, state, out, i, &null, err));
         else
             null = rows_of(spec, state) <= 0;
         if (null) {

@@ -74,8 +74,17 @@ uint32_t agg_more_size(AggKind kind, Phys arg);
 bool agg_more_ordered(AggKind kind);
 tcudb_status agg_more_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
                              const uint16_t *sel, uint32_t n, Error *err) MUST_CHECK;
-tcudb_status agg_more_combine(const AggSpec *spec, Worker *w, char *to, const char *from, Error *err) MUST_CHECK;
-tcudb_status agg_more_final(const AggSpec *spec, const char *state, Value *out, bool *null, Error *err) MUST_CHECK;
+void agg_more_combine(const AggSpec *spec, char *to, const char *from);
+tcudb_status agg_more_final(const AggSpec *spec, Worker *w, const char *state, Value *out, bool *null,
+                            Error *err) MUST_CHECK;
+
+/* agg_sets.c: percentiles and mode; for agg_more.c. States that were combined into another are linked from it. */
+uint32_t agg_sets_size(void);
+tcudb_status agg_sets_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
+                             const uint16_t *sel, uint32_t n, Error *err) MUST_CHECK;
+void agg_sets_combine(char *to, const char *from);
+tcudb_status agg_sets_final(const AggSpec *spec, Worker *w, const char *state, Value *out, bool *null,
+                            Error *err) MUST_CHECK;
 
 enum { AGG_FEW = 64 };
 /* agg_few.c: adds the rows' values, or their number, to states of few groups; base is this aggregate's in group 0.

@@ -1,15 +1,13 @@
 /*
- * agg_more.c: the aggregates that few queries use: bits, two-variable statistics, ordered sets.
+ * agg_more.c: the aggregates that few queries use: bits, two-variable statistics, ordered sets (agg_sets.c).
  *
  * Statistics (corr, covar, regr_*) are PostgreSQL's sums of squared deviations by Youngs and Cramer's updating, merged
- * as it merges parallel workers: args are (y, x), rows with a NULL in either do not count. Ordered sets (percentiles,
- * mode) keep their values and sort them at the end: memory is that of the values, which no limit of the group bounds.
+ * as it merges parallel workers: args are (y, x), rows with a NULL in either do not count.
  */
 #include "exec/agg_int.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct Bits {
     uint64_t has;
@@ -20,13 +18,6 @@ typedef struct Regression {
     double n, sx, sxx, sy, syy, sxy;
     int64_t overflow;
 } Regression;
-
-typedef struct Kept { /* of an ordered set */
-    Value *values;
-    uint32_t n, cap;
-    double fraction;
-    uint32_t has_fraction, null_fraction;
-} Kept;
 
 bool agg_is_more(AggKind kind)
 {
@@ -43,10 +34,15 @@ static bool is_regression(AggKind kind)
     return kind >= AGG_CORR && kind <= AGG_REGR_R2;
 }
 
+static bool is_set(AggKind kind)
+{
+    return kind >= AGG_PERCENTILE_CONT && kind <= AGG_MODE;
+}
+
 uint32_t agg_more_size(AggKind kind, Phys arg)
 {
     if (is_bits(kind)) return arg == PHYS_I16 || arg == PHYS_I32 || arg == PHYS_I64 ? sizeof(Bits) : 0;
-    return is_regression(kind) ? sizeof(Regression) : sizeof(Kept);
+    return is_regression(kind) ? sizeof(Regression) : agg_sets_size();
 }
 
 bool agg_more_ordered(AggKind kind)
@@ -106,49 +102,16 @@ static double double_at(const Vector *v, uint32_t row)
     return ((const double *)v->data)[v->form == VEC_CONST ? 0 : row];
 }
 
-static tcudb_status room(Kept *s, Worker *w, uint32_t more, Error *err)
-{
-    if (s->n + more <= s->cap) return TCUDB_OK;
-    if ((uint64_t)s->n + more > UINT32_MAX / 2) return exec_too_many_rows(err);
-    uint32_t cap = s->cap == 0 ? 16 : 2 * s->cap;
-    while (cap < s->n + more) cap *= 2;
-    Value *values = arena_alloc_raw(&w->own, cap * sizeof *values, err);
-    TRY_PTR(values);
-    if (s->n > 0) memcpy(values, s->values, s->n * sizeof *values);
-    s->values = values;
-    s->cap = cap;
-    return TCUDB_OK;
-}
-
-static tcudb_status keep(const AggSpec *spec, Kept *s, Worker *w, const Vector *args, uint32_t row, Error *err)
-{
-    if (spec->nargs > 1 && !s->has_fraction) {
-        s->has_fraction = 1;
-        s->null_fraction = vec_is_null(&args[1], row);
-        if (!s->null_fraction) s->fraction = double_at(&args[1], row);
-    }
-    TRY(room(s, w, 1, err));
-    Value value = vec_value(&args[0], row);
-    value.type = spec->arg;
-    if (spec->phys == PHYS_STR) {
-        value.str.ptr = arena_strndup(&w->own, value.str.ptr, value.str.len, err);
-        TRY_PTR(value.str.ptr);
-    }
-    s->values[s->n++] = value;
-    return TCUDB_OK;
-}
-
 tcudb_status agg_more_update(const AggSpec *spec, Worker *w, const AggStates *states, const Vector *args,
                              const uint16_t *sel, uint32_t n, Error *err)
 {
+    if (is_set(spec->kind)) return agg_sets_update(spec, w, states, args, sel, n, err);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = sel_row(sel, i);
         void *state = states->base + spec->offset + (states->group == NULL ? 0 : states->group[i] * states->stride);
         if (vec_is_null(&args[0], row)) continue;
         if (is_bits(spec->kind))
             add_bits(spec->kind, state, integer_at(&args[0], row));
-        else if (!is_regression(spec->kind))
-            TRY(keep(spec, state, w, args, row, err));
         else if (!vec_is_null(&args[1], row))
             add_pair(state, double_at(&args[0], row), double_at(&args[1], row));
     }
@@ -174,28 +137,16 @@ static void merge_regressions(Regression *a, const Regression *b)
     a->overflow |= b->overflow;
 }
 
-tcudb_status agg_more_combine(const AggSpec *spec, Worker *w, char *to, const char *from, Error *err)
+void agg_more_combine(const AggSpec *spec, char *to, const char *from)
 {
-    if (is_bits(spec->kind)) {
+    if (is_set(spec->kind)) {
+        agg_sets_combine(to, from);
+    } else if (is_bits(spec->kind)) {
         const Bits *b = (const Bits *)(const void *)from;
         if (b->has) add_bits(spec->kind, (Bits *)(void *)to, b->value);
-        return TCUDB_OK;
-    }
-    if (is_regression(spec->kind)) {
+    } else {
         merge_regressions((Regression *)(void *)to, (const Regression *)(const void *)from);
-        return TCUDB_OK;
     }
-    Kept *a = (Kept *)(void *)to;
-    const Kept *b = (const Kept *)(const void *)from;
-    if (b->n == 0) return TCUDB_OK;
-    if (a->n == 0) {
-        *a = *b;
-        return TCUDB_OK;
-    }
-    TRY(room(a, w, b->n, err));
-    memcpy(a->values + a->n, b->values, b->n * sizeof *b->values);
-    a->n += b->n;
-    return TCUDB_OK;
 }
 
 /* ---- results ------------------------------------------------------------------------------------------- */
@@ -219,59 +170,7 @@ static bool regression_value(AggKind kind, const Regression *s, double *out)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    return value_compare(a, b);
-}
-
-static int descending(const void *a, const void *b)
-{
-    return value_compare(b, a);
-}
-
-/* The value that occurs most often, the first of several. */
-static Value most_frequent(const Kept *s)
-{
-    uint32_t best = 0, most = 0;
-    for (uint32_t i = 0, start = 0; i < s->n; i++) {
-        if (i > 0 && value_compare(&s->values[i], &s->values[start]) != 0) start = i;
-        if (i - start + 1 <= most) continue;
-        most = i - start + 1;
-        best = start;
-    }
-    return s->values[best];
-}
-
-static Value between(const Kept *s)
-{
-    double at = s->fraction * (s->n - 1);
-    uint32_t low = (uint32_t)floor(at), high = (uint32_t)ceil(at);
-    Value value = s->values[low];
-    if (high != low) value.f64 += (at - low) * (s->values[high].f64 - value.f64);
-    return value;
-}
-
-static tcudb_status ordered_value(const AggSpec *spec, const Kept *s, Value *out, bool *null, Error *err)
-{
-    *null = s->n == 0 || (s->has_fraction && s->null_fraction);
-    if (*null) return TCUDB_OK;
-    if (s->has_fraction && !(s->fraction >= 0 && s->fraction <= 1)) {
-        return error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "percentile value %g is not between 0 and 1",
-                         s->fraction);
-    }
-    qsort(s->values, s->n, sizeof *s->values, spec->descending ? descending : ascending);
-    if (spec->kind == AGG_MODE) {
-        *out = most_frequent(s);
-    } else if (spec->kind == AGG_PERCENTILE_CONT) {
-        *out = between(s);
-    } else {
-        uint32_t at = (uint32_t)ceil(s->fraction * s->n);
-        *out = s->values[at == 0 ? 0 : at - 1];
-    }
-    return TCUDB_OK;
-}
-
-tcudb_status agg_more_final(const AggSpec *spec, const char *state, Value *out, bool *null, Error *err)
+tcudb_status agg_more_final(const AggSpec *spec, Worker *w, const char *state, Value *out, bool *null, Error *err)
 {
     *out = (Value){.type = spec->result};
     *null = true;
@@ -286,7 +185,7 @@ tcudb_status agg_more_final(const AggSpec *spec, const char *state, Value *out, 
             out->i64 = s->value;
         return TCUDB_OK;
     }
-    if (!is_regression(spec->kind)) return ordered_value(spec, (const Kept *)(const void *)state, out, null, err);
+    if (is_set(spec->kind)) return agg_sets_final(spec, w, state, out, null, err);
     const Regression *s = (const Regression *)(const void *)state;
     if (spec->kind == AGG_REGR_COUNT) {
         out->i64 = (int64_t)s->n;

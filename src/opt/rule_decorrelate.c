@@ -10,7 +10,7 @@
  *     scalar          single join on P (left join where R' cannot match twice): its value, NULL if none
  *     scalar, where R is an aggregate without groups: R' is grouped by P's inner sides, left join; counts
  *                     that are missing are 0; what stood above the aggregate is computed above the join
- *     CROSS, LEFT     inner or left join on P
+ *     CROSS, LEFT     inner or left join on P; of an aggregate without groups as for a scalar
  * Marks that only a filter looks at become semi and anti joins in rule_mark.c.
  * Right because: see pull.c for P; a mark is the OR over R' of P AND test, which is what EXISTS and ANY
  * mean, once conditions of P that are NULL count as false (they are wrapped in COALESCE where they can
@@ -297,25 +297,77 @@ static tcudb_status aggregate_result(Opt *opt, const Plan *apply, Plan *join, Ex
     return with_result(opt, apply, join, value, out, err);
 }
 
+static tcudb_status aggregate_join(Opt *opt, const Plan *apply, const Pulled *p, Plan **out, Error *err)
+{
+    JoinKind kind = p->plan->agg.ngroups == 0 ? JOIN_INNER : JOIN_LEFT;
+    return plan_new_join(opt, kind, apply->inputs[0], p->plan, p->preds.items, p->preds.n, out, err);
+}
+
+/* An expression over R in terms of the aggregate's columns. */
+static tcudb_status over_aggregate(Opt *opt, const Plan *right, const Plan *agg, Expr *e, Expr **out, Expr **having,
+                                   bool *ok, Error *err)
+{
+    *having = NULL;
+    *out = e;
+    TRY(compose(opt, right, agg, out, having, err));
+    *ok = *ok && !expr_volatile(*out) && (*having == NULL || !expr_volatile(*having));
+    TRY(counts_as_zero(opt, agg, *out, out, err));
+    return *having == NULL ? TCUDB_OK : counts_as_zero(opt, agg, *having, having, err);
+}
+
+/* LATERAL: L's columns and R's, and what filters them. */
+static tcudb_status lateral_columns(Opt *opt, const Plan *apply, const Plan *agg, NamedExpr **exprs, uint32_t *n,
+                                    Expr **having, bool *ok, Error *err)
+{
+    const Plan *right = apply->inputs[1];
+    Expr *e = expr_bool(opt, true, err);
+    TRY_PTR(e);
+    TRY(over_aggregate(opt, right, agg, e, &e, having, ok, err));
+    TRY(left_cols(opt, apply, exprs, n, right->ncols, err));
+    for (uint32_t i = 0; i < right->ncols; i++) {
+        e = expr_of_col(opt, &right->cols[i], err);
+        TRY_PTR(e);
+        TRY(over_aggregate(opt, right, agg, e, &e, having, ok, err));
+        TRY(expr_relabel(opt, e, right->cols[i].type, &e, err));
+        (*exprs)[(*n)++] = (NamedExpr){.col = right->cols[i], .expr = e};
+    }
+    return TCUDB_OK;
+}
+
+/* A row of L whose group HAVING drops is dropped by CROSS; LEFT would have to pad it: that stays an APPLY. */
+static tcudb_status lateral_aggregate(Opt *opt, Plan *apply, const Plan *agg, Plan **out, bool *ok, Error *err)
+{
+    Pulled p = {0};
+    NamedExpr *exprs = NULL;
+    uint32_t n = 0;
+    Expr *having = NULL;
+    Plan *join;
+    TRY(colset_outputs(opt, &p.outer, apply->inputs[0], err));
+    TRY(lateral_columns(opt, apply, agg, &exprs, &n, &having, ok, err));
+    if (having != NULL && apply->apply.kind == APPLY_LEFT) *ok = false;
+    if (*ok) TRY(grouped_aggregate(opt, &p, agg, ok, err));
+    if (!*ok) return TCUDB_OK;
+    TRY(aggregate_join(opt, apply, &p, &join, err));
+    if (having != NULL) TRY(plan_add_filter(opt, &join, &having, 1, err));
+    return plan_new_project(opt, join, exprs, n, out, err);
+}
+
 static tcudb_status aggregate_to_join(Opt *opt, Plan *apply, const Plan *agg, Plan **out, bool *ok, Error *err)
 {
     Pulled p = {0};
     Plan *join;
-    *ok = apply->apply.kind != APPLY_CROSS && apply->apply.kind != APPLY_LEFT;
+    *ok = true;
+    if (apply->apply.kind == APPLY_CROSS || apply->apply.kind == APPLY_LEFT)
+        return lateral_aggregate(opt, apply, agg, out, ok, err);
     TRY(colset_outputs(opt, &p.outer, apply->inputs[0], err));
-    if (!*ok) return TCUDB_OK;
     Expr *having = NULL, *value = expr_of_col(opt, &apply->inputs[1]->cols[0], err);
     if (apply->apply.kind == APPLY_ANY || apply->apply.kind == APPLY_ALL) value = apply->apply.test;
     if (apply->apply.kind == APPLY_EXISTS) value = expr_bool(opt, true, err);
     TRY_PTR(value);
-    TRY(compose(opt, apply->inputs[1], agg, &value, &having, err));
-    if (expr_volatile(value) || (having != NULL && expr_volatile(having))) *ok = false;
+    TRY(over_aggregate(opt, apply->inputs[1], agg, value, &value, &having, ok, err));
     if (*ok) TRY(grouped_aggregate(opt, &p, agg, ok, err));
     if (!*ok) return TCUDB_OK;
-    TRY(counts_as_zero(opt, agg, value, &value, err));
-    if (having != NULL) TRY(counts_as_zero(opt, agg, having, &having, err));
-    JoinKind kind = p.plan->agg.ngroups == 0 ? JOIN_INNER : JOIN_LEFT;
-    TRY(plan_new_join(opt, kind, apply->inputs[0], p.plan, p.preds.items, p.preds.n, &join, err));
+    TRY(aggregate_join(opt, apply, &p, &join, err));
     return aggregate_result(opt, apply, join, value, having, out, err);
 }
 

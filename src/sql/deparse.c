@@ -33,10 +33,10 @@ static tcudb_status pack(Arena *arena, const Node *node, PgQueryProtobuf *out, E
     result.version = 150001;
     result.stmts = stmts;
     result.n_stmts = 1;
-    out->len = pg_query__parse_result__get_packed_size(&result);
+    out->len = protobuf_c_message_get_packed_size(&result.base);
     out->data = arena_alloc_raw(arena, out->len, err);
     TRY_PTR(out->data);
-    pg_query__parse_result__pack(&result, (uint8_t *)out->data);
+    protobuf_c_message_pack(&result.base, (uint8_t *)out->data);
     return TCUDB_OK;
 }
 
@@ -68,7 +68,7 @@ tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error
     PgCall call;
     Deparse deparse = {0};
     TRY(pack(arena, node, &deparse.tree, err));
-    tcudb_status status = pg_call(&call, arena->mem, NULL, call_deparse, &deparse, err);
+    tcudb_status status = pg_call(&call, arena->mem, NULL, call_deparse, NULL, &deparse, err);
     if (status == TCUDB_OK) status = take_text(arena, &deparse.result, out, err);
     pg_call_end(&call);
     return status;

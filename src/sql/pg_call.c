@@ -10,6 +10,8 @@
  *                   ^                                              | none left, or cancelled
  *                   +-------------------- siglongjmp --------------+
  *
+ * Results come as messages, before they would be packed (tree.c).
+ *
  * The jump passes only frames of libpg_query and of the body, which own nothing but blocks of the ring. malloc is
  * called by its memory contexts before they change anything, so what they link is whole at any jump. After each call
  * its variables of this thread are what they were before its first one, as nothing that they point to lives on.
@@ -40,6 +42,10 @@ void sql_pg_free(void *ptr);
 char *sql_pg_strdup(const char *text);
 void sql_pg_abort(void);
 void sql_pg_exit(int code);
+size_t sql_pg_tree_size(const void *message);
+size_t sql_pg_tree_pack(const void *message, uint8_t *out);
+size_t sql_pg_scan_size(const void *message);
+size_t sql_pg_scan_pack(const void *message, uint8_t *out);
 int sql_pg_key_create(pthread_key_t *key, void (*destroy)(void *));
 int sql_pg_setspecific(pthread_key_t key, const void *value);
 
@@ -109,6 +115,32 @@ void sql_pg_exit(int code)
     leave(error_set(current->err, SQLSTATE_INTERNAL_ERROR, "the SQL parser failed with status %d", code));
 }
 
+/* In place of packing: a result's messages go to the call's taker, and no bytes come out. */
+size_t sql_pg_tree_size(const void *message)
+{
+    (void)message;
+    return 0;
+}
+
+size_t sql_pg_tree_pack(const void *message, uint8_t *out)
+{
+    (void)out;
+    assert(current->take != NULL);
+    tcudb_status status = current->take(current->ctx, message, current->err);
+    if (status != TCUDB_OK) leave(status);
+    return 0;
+}
+
+size_t sql_pg_scan_size(const void *message)
+{
+    return sql_pg_tree_size(message);
+}
+
+size_t sql_pg_scan_pack(const void *message, uint8_t *out)
+{
+    return sql_pg_tree_pack(message, out);
+}
+
 /* Nothing is left to do when a thread ends. */
 int sql_pg_key_create(pthread_key_t *key, void (*destroy)(void *))
 {
@@ -132,10 +164,11 @@ static void forget(void)
     pg_query_initialized = 0;
 }
 
-tcudb_status pg_call(PgCall *call, Mem *mem, const atomic_bool *cancel, void (*body)(void *ctx), void *ctx, Error *err)
+tcudb_status pg_call(PgCall *call, Mem *mem, const atomic_bool *cancel, void (*body)(void *ctx), PgTake take, void *ctx,
+                     Error *err)
 {
     assert(current == NULL);
-    *call = (PgCall){.mem = mem, .cancel = cancel, .err = err, .status = TCUDB_OK};
+    *call = (PgCall){.mem = mem, .cancel = cancel, .err = err, .status = TCUDB_OK, .take = take, .ctx = ctx};
     call->blocks.previous = call->blocks.next = &call->blocks;
     current = call;
     if (sigsetjmp(call->out, 0) == 0) body(ctx);

@@ -19,7 +19,10 @@ enum { DEPTH_LIMIT = 1200, LEVELS_MAX = 2048 };
 
 typedef struct Scan {
     const char *text;
+    SqlCopy copy;
     PgQueryScanResult result;
+    SqlToken *tokens;
+    uint32_t n;
 } Scan;
 
 static void call_scan(void *ctx)
@@ -28,22 +31,19 @@ static void call_scan(void *ctx)
     scan->result = pg_query_scan(scan->text);
 }
 
-static tcudb_status take_tokens(Arena *arena, const atomic_bool *cancel, PgQueryProtobuf packed, SqlToken **out,
-                                uint32_t *n, Error *err)
+static tcudb_status take_tokens(void *ctx, const void *message, Error *err)
 {
-    SqlUnpack unpack;
-    sql_unpack_init(&unpack, arena, cancel);
-    PgQuery__ScanResult *result =
-        pg_query__scan_result__unpack(&unpack.allocator, packed.len, (const uint8_t *)packed.data);
-    if (result == NULL) return sql_unpack_failed(&unpack, err);
-    SqlToken *tokens = ARENA_ARRAY(arena, SqlToken, result->n_tokens, err);
-    TRY_PTR(tokens);
+    enum { POLL_TOKENS = 4096 };
+    Scan *scan = ctx;
+    const PgQuery__ScanResult *result = message;
+    scan->tokens = ARENA_ARRAY(scan->copy.arena, SqlToken, result->n_tokens, err);
+    TRY_PTR(scan->tokens);
     for (size_t i = 0; i < result->n_tokens; i++) {
         const PgQuery__ScanToken *token = result->tokens[i];
+        if (i % POLL_TOKENS == 0) TRY(cancel_poll(scan->copy.cancel, err));
         if (token->token == PG_QUERY__TOKEN__SQL_COMMENT || token->token == PG_QUERY__TOKEN__C_COMMENT) continue;
-        tokens[(*n)++] = (SqlToken){(uint32_t)token->start, (uint32_t)token->end, (int)token->token};
+        scan->tokens[scan->n++] = (SqlToken){(uint32_t)token->start, (uint32_t)token->end, (int)token->token};
     }
-    *out = tokens;
     return TCUDB_OK;
 }
 
@@ -51,20 +51,16 @@ tcudb_status sql_scan_tokens(Arena *arena, const char *text, const atomic_bool *
                              bool *ok, const char **message, Error *err)
 {
     PgCall call;
-    Scan scan = {.text = text};
-    *out = NULL;
-    *n = 0;
+    Scan scan = {.text = text, .copy = {arena, cancel}};
     *message = NULL;
-    tcudb_status status = pg_call(&call, arena->mem, cancel, call_scan, &scan, err);
-    if (status != TCUDB_OK) goto done;
-    *ok = scan.result.error == NULL;
-    if (*ok) {
-        status = take_tokens(arena, cancel, scan.result.pbuf, out, n, err);
-    } else {
+    tcudb_status status = pg_call(&call, arena->mem, cancel, call_scan, take_tokens, &scan, err);
+    *ok = status == TCUDB_OK && scan.result.error == NULL;
+    *out = scan.tokens;
+    *n = scan.n;
+    if (status == TCUDB_OK && !*ok) {
         *message = arena_strndup(arena, scan.result.error->message, strlen(scan.result.error->message), err);
         if (*message == NULL) status = TCUDB_NOMEM;
     }
-done:
     pg_call_end(&call);
     return status;
 }

@@ -3,7 +3,7 @@
  *
  *     text -> tokens -> depth check -> FROM 'file' rewritten -> pg_query_parse_protobuf -> structs in the arena
  *
- * The trees are protobuf-c structs unpacked straight into the caller's arena. Errors come with PostgreSQL's
+ * The trees are protobuf-c structs copied straight into the caller's arena (tree.c). Errors come with PostgreSQL's
  * message and cursor position, but without a SQLSTATE: all but a few are syntax errors. libpg_query runs in
  * memory of ours (pg_call.c), so it cannot fail in ways of its own.
  *
@@ -15,28 +15,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <pg_query.h>
-
-static void *proto_alloc(void *ctx, size_t size)
-{
-    const SqlUnpack *unpack = ctx;
-    return cancel_seen(unpack->cancel) ? NULL : arena_alloc_raw(unpack->arena, size, NULL);
-}
-
-static void proto_free(void *ctx, void *ptr)
-{
-    (void)ctx, (void)ptr; /* the arena frees */
-}
-
-void sql_unpack_init(SqlUnpack *unpack, Arena *arena, const atomic_bool *cancel)
-{
-    *unpack = (SqlUnpack){arena, cancel, {proto_alloc, proto_free, unpack}};
-}
-
-tcudb_status sql_unpack_failed(const SqlUnpack *unpack, Error *err)
-{
-    TRY(cancel_poll(unpack->cancel, err));
-    return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
-}
 
 static const char *sqlstate_of(const char *message)
 {
@@ -109,7 +87,9 @@ static tcudb_status report(const SqlSource *source, const PgQueryError *error, E
 
 typedef struct Parse {
     const char *text;
+    SqlCopy copy;
     PgQueryProtobufParseResult result;
+    ProtobufCMessage *tree;
 } Parse;
 
 static void call_parse(void *ctx)
@@ -118,24 +98,20 @@ static void call_parse(void *ctx)
     parse->result = pg_query_parse_protobuf(parse->text);
 }
 
-static tcudb_status unpack_tree(Arena *arena, const atomic_bool *cancel, PgQueryProtobuf packed,
-                                PgQuery__ParseResult **out, Error *err)
+static tcudb_status take_tree(void *ctx, const void *message, Error *err)
 {
-    SqlUnpack unpack;
-    sql_unpack_init(&unpack, arena, cancel);
-    *out = pg_query__parse_result__unpack(&unpack.allocator, packed.len, (const uint8_t *)packed.data);
-    return *out == NULL ? sql_unpack_failed(&unpack, err) : TCUDB_OK;
+    Parse *parse = ctx;
+    return sql_copy_tree(&parse->copy, message, &parse->tree, err);
 }
 
 static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atomic_bool *cancel,
                                PgQuery__ParseResult **out, Error *err)
 {
     PgCall call;
-    Parse parse = {.text = source->parsed};
-    tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, &parse, err);
-    if (status == TCUDB_OK)
-        status = parse.result.error != NULL ? report(source, parse.result.error, err)
-                                            : unpack_tree(arena, cancel, parse.result.parse_tree, out, err);
+    Parse parse = {.text = source->parsed, .copy = {arena, cancel}};
+    tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, take_tree, &parse, err);
+    if (status == TCUDB_OK && parse.result.error != NULL) status = report(source, parse.result.error, err);
+    *out = (PgQuery__ParseResult *)(void *)parse.tree;
     pg_call_end(&call);
     return status;
 }

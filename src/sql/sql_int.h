@@ -29,16 +29,15 @@ typedef struct SqlToken {
     int kind;            /* PgQuery__Token */
 } SqlToken;
 
-/* What unpacks protobuf's trees into an arena, and stops (as if memory were short) once *cancel is true. */
-typedef struct SqlUnpack {
+/* Where a tree is copied to, and what stops it. */
+typedef struct SqlCopy {
     Arena *arena;
-    const atomic_bool *cancel;
-    ProtobufCAllocator allocator;
-} SqlUnpack;
+    const atomic_bool *cancel; /* may be NULL */
+} SqlCopy;
 
-void sql_unpack_init(SqlUnpack *unpack, Arena *arena, const atomic_bool *cancel);
-/* Why unpacking gave NULL: 57014 or 53200. */
-tcudb_status sql_unpack_failed(const SqlUnpack *unpack, Error *err);
+/* A copy of a message and all below it. 57014 once *cancel is true. */
+tcudb_status sql_copy_tree(const SqlCopy *copy, const ProtobufCMessage *from, ProtobufCMessage **out,
+                           Error *err) MUST_CHECK;
 
 /* Checks UTF-8 and prepares the map; no edits yet. */
 tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err) MUST_CHECK;

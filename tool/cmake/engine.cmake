@@ -16,9 +16,12 @@ find_library(PROTOBUF_C_LIBRARY NAMES libprotobuf-c.a REQUIRED)
 # A copy of libpg_query whose memory is ours: src/sql/pg_call.c.
 find_program(OBJCOPY objcopy REQUIRED)
 set(PG_QUERY_SYMBOLS ${CMAKE_SOURCE_DIR}/tool/cmake/pg_query.syms)
+set(PG_QUERY_WEAK --weaken-symbol=sql_pg_tree_size --weaken-symbol=sql_pg_tree_pack
+  --weaken-symbol=sql_pg_scan_size --weaken-symbol=sql_pg_scan_pack)
 set(PG_QUERY_COPY ${CMAKE_BINARY_DIR}/libpg_query_call.a)
 add_custom_command(OUTPUT ${PG_QUERY_COPY} DEPENDS ${PG_QUERY_LIBRARY} ${PG_QUERY_SYMBOLS}
-  COMMAND ${OBJCOPY} --redefine-syms=${PG_QUERY_SYMBOLS} ${PG_QUERY_LIBRARY} ${PG_QUERY_COPY} VERBATIM)
+  COMMAND ${OBJCOPY} --redefine-syms=${PG_QUERY_SYMBOLS} ${PG_QUERY_WEAK}
+    ${PG_QUERY_LIBRARY} ${PG_QUERY_COPY} VERBATIM)
 add_custom_target(pg_query_copy DEPENDS ${PG_QUERY_COPY})
 add_dependencies(engine pg_query_copy)
 set(ENGINE_LIBRARIES ${PG_QUERY_COPY} ${PROTOBUF_C_LIBRARY} pcre2-8 utf8proc z zstd xxhash crypto m dl Threads::Threads)

@@ -34,3 +34,15 @@ select stddev_pop(a), var_samp(l), stddev(b) from t;
 select mode() within group (order by a) over () from t;
 select mode() from t;
 select count(*) within group (order by a) from t;
+-- ordered sets of every type, of many values, of few groups and of many
+create table sets as select i, (i * 7919 % 10007)::smallint as s, (i * 7919 % 10007 - 5000)::bigint * 1000003 as b, (i * 7919 % 997) / 7.0::float8 - 50 as f, ((i * 31 % 100) / 8.0 - 3)::float4 as r, (i * 7919 % 10007)::numeric(10, 2) / 4 as n, (i % 13 = 0) as t, date '2020-01-01' + i % 400 as d, timestamp '2020-01-01' + i * interval '1 minute' as z, 'text ' || i % 321 as x, (i % 50)::numeric(30, 5) as w from generate_series(1, 20000) i;
+select percentile_disc(0.3) within group (order by s), percentile_disc(0.77) within group (order by b), percentile_disc(0.5) within group (order by f), percentile_disc(0.9) within group (order by r), percentile_disc(0.1) within group (order by n), percentile_disc(0.95) within group (order by t) from sets;
+select percentile_disc(0.3) within group (order by d desc), percentile_disc(0.77) within group (order by z desc), percentile_disc(0.5) within group (order by x desc), percentile_disc(0.5) within group (order by x), percentile_disc(0.25) within group (order by w) from sets;
+select percentile_cont(0) within group (order by f), percentile_cont(1) within group (order by f), percentile_cont(0.123) within group (order by f), percentile_cont(0.123) within group (order by f desc), percentile_cont(0.5) within group (order by b) from sets;
+select mode() within group (order by s), mode() within group (order by s desc), mode() within group (order by f), mode() within group (order by x), mode() within group (order by x desc), mode() within group (order by n), mode() within group (order by d), mode() within group (order by t), mode() within group (order by w desc) from sets;
+select i % 3000 as g, percentile_cont(0.4) within group (order by f), percentile_disc(0.4) within group (order by x), mode() within group (order by s) from sets group by 1;
+select percentile_cont(0.5) within group (order by v), percentile_disc(0.6) within group (order by v), mode() within group (order by v) from (values ('NaN'::float8), (1), ('-Infinity'), (2), ('Infinity'), (null), ('NaN')) q(v);
+select percentile_cont(0.25) within group (order by v) from (values (1::float8), (1), (1), (1)) q(v);
+select percentile_cont(2) within group (order by f) from sets where i < 0;
+select percentile_cont(0.5) within group (order by null::float8) from sets;
+select percentile_cont(7) within group (order by null::float8) from sets;

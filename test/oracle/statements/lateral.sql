@@ -33,3 +33,17 @@ create view v as select a, g from t, generate_series(1, a) g;
 select * from v where a = 3;
 select count(*) from v x, v y;
 select a, g, row_number() over (partition by a order by g) from t, generate_series(1, a) g;
+-- Aggregates without groups under LATERAL become joins: one row even for none, counts 0, HAVING drops the row.
+create table o (k int, v numeric(10, 2), w text);
+insert into o select i % 7, i * 1.25, 'w' || i from generate_series(1, 50) i;
+insert into o values (null, 3, 'n'), (9, null, null);
+select a, q.* from t, lateral (select count(*), count(o.v), sum(o.v), max(o.w) from o where o.k = t.a) q;
+select a, q.* from t left join lateral (select count(*) + 1 as c, coalesce(max(o.v), -1) as m from o where o.k = t.a) q on true;
+select a, q.* from t, lateral (select sum(o.v) as s from o where o.k = t.a having count(*) > 7) q;
+select a, q.* from t, lateral (select 1 as one from o where o.k = t.a having count(*) = 0) q;
+select a, q.* from t left join lateral (select sum(o.v) as s from o where o.k = t.a having count(*) > 7) q on true;
+select a, q.* from t left join lateral (select sum(o.v) as s from o where o.k = t.a) q on q.s > 100;
+select a, q.* from t, lateral (select min(o.v), max(o.v) from o where o.k < t.a and o.v > 5) q;
+select a, q.s, r.n from t, lateral (select sum(o.v) as s from o where o.k = t.a) q, lateral (select count(*) as n from o where o.v < q.s) r;
+select count(*), sum(q.m) from t, lateral (select max(o.v) as m from o where o.k = t.a) q where q.m is null or q.m > 2;
+select a, q.* from t, lateral (select max(o.v) as m, t.a * 2 as d from o where o.k = t.a) q;
