@@ -19,10 +19,39 @@ KERNEL(text_to_any)
     return TCUDB_OK;
 }
 
+static int64_t integer_at(const Vector *v, uint32_t row)
+{
+    uint32_t at = row * STRIDE(*v);
+    switch (v->phys) {
+    case PHYS_I16: return ((const int16_t *)v->data)[at];
+    case PHYS_I32: return ((const int32_t *)v->data)[at];
+    default: return ((const int64_t *)v->data)[at];
+    }
+}
+
+/* The texts of a batch of integers lie in one block. */
+static tcudb_status integers_to_text(EvalCtx *ctx, const Vector *v, const uint16_t *sel, uint32_t n, Str *to,
+                                     Error *err)
+{
+    enum { INTEGER_TEXT = 21 }; /* sign, 19 digits, NUL */
+    char *text = arena_alloc_raw(ctx->arena, (size_t)n * INTEGER_TEXT + 1, err);
+    TRY_PTR(text);
+    EACH_ROW(i, row)
+    {
+        uint32_t len = int_print(integer_at(v, row), text);
+        to[row] = (Str){text, len};
+        text += len;
+    }
+    return TCUDB_OK;
+}
+
 KERNEL(any_to_text)
 {
     Str *to = out->data;
     tcudb_status status = TCUDB_OK;
+    TypeId type = (TypeId)args[0].type.id;
+    if (type == TYPE_INT2 || type == TYPE_INT4 || type == TYPE_INT8)
+        return integers_to_text(ctx, &args[0], sel, n, to, err);
     Buf buf;
     buf_init(&buf, NULL);
     EACH_ROW(i, row)

@@ -117,20 +117,22 @@ static bool below_zero(Num v)
     return v.kind == NUM_NINF || (v.kind == NUM_FINITE && v.value < 0);
 }
 
+static bool has_rest(Num v, Num whole)
+{
+    if (v.kind != NUM_FINITE) return false;
+    return v.scale > NUM_MAX_DIGITS ? v.value != 0 : whole.value * num_pow10(v.scale) != v.value;
+}
+
 static tcudb_status num_floor(Num v, Num *out, Error *err)
 {
-    Num whole;
-    TRY(num_trunc(v, 0, &whole, err));
-    *out = whole;
-    if (v.kind == NUM_FINITE && v.value < 0 && num_compare(whole, v) != 0) return num_sub(whole, NUM_INT(1), out, err);
-    return TCUDB_OK;
+    TRY(num_trunc(v, 0, out, err));
+    return v.value < 0 && has_rest(v, *out) ? num_sub(*out, NUM_INT(1), out, err) : TCUDB_OK;
 }
 
 static tcudb_status num_ceil(Num v, Num *out, Error *err)
 {
-    TRY(num_floor(num_negative(v), out, err));
-    *out = num_negative(*out);
-    return TCUDB_OK;
+    TRY(num_trunc(v, 0, out, err));
+    return v.value > 0 && has_rest(v, *out) ? num_add(*out, NUM_INT(1), out, err) : TCUDB_OK;
 }
 
 static tcudb_status num_sign(Num v, Num *out, Error *err)
@@ -155,23 +157,72 @@ static tcudb_status num_log10(Num v, Num *out, Error *err)
     return num_log(NUM_INT(10), v, out, err);
 }
 
+#define NUM_ROWS(FN)                                                                                                   \
+    EACH_ROW(i, row)                                                                                                   \
+    {                                                                                                                  \
+        Num r;                                                                                                         \
+        TRY(FN(num_at(&args[0], row), &r, err));                                                                       \
+        TRY(store_num(r, out, row, err));                                                                              \
+    }
+
 #define NUM_UNARY(name, FN)                                                                                            \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
-        EACH_ROW(i, row)                                                                                               \
-        {                                                                                                              \
-            Num r;                                                                                                     \
-            TRY(FN(num_at(&args[0], row), &r, err));                                                                   \
-            TRY(store_num(r, out, row, err));                                                                          \
-        }                                                                                                              \
+        NUM_ROWS(FN)                                                                                                   \
         return TCUDB_OK;                                                                                               \
     }
 
-NUM_UNARY(numeric_floor, num_floor)
-NUM_UNARY(numeric_ceil, num_ceil)
+typedef enum Whole { WHOLE_FLOOR, WHOLE_CEIL, WHOLE_ROUND, WHOLE_TRUNC } Whole;
+
+/* Scaled numbers to whole ones, as words; false: one was too large for that. */
+#define WHOLE_WORDS(A, R)                                                                                              \
+    do {                                                                                                               \
+        switch (way) {                                                                                                 \
+        case WHOLE_FLOOR: UNARY_LOOPS(A, R, WORD_OF(x); r = w / power - (w % power < 0)); break;                       \
+        case WHOLE_CEIL: UNARY_LOOPS(A, R, WORD_OF(x); r = w / power + (w % power > 0)); break;                        \
+        case WHOLE_ROUND: UNARY_LOOPS(A, R, WORD_OF(x); r = (w < 0 ? w - half : w + half) / power); break;             \
+        case WHOLE_TRUNC: UNARY_LOOPS(A, R, WORD_OF(x); r = w / power); break;                                         \
+        }                                                                                                              \
+    } while (0)
+#define WORD_OF(x)                                                                                                     \
+    const int64_t w = (x) > most || (x) < -most ? 0 : (int64_t)(x);                                                    \
+    large |= w != (x)
+
+static bool whole_words(const Vector *args, const uint16_t *sel, uint32_t n, Whole way, Vector *out)
+{
+    const int64_t power = (int64_t)num_pow10(args[0].type.scale), half = power / 2, most = INT64_C(1) << 62;
+    bool large = false;
+    if (args[0].phys == PHYS_I64 && out->phys == PHYS_I64)
+        WHOLE_WORDS(int64_t, int64_t);
+    else if (out->phys == PHYS_I64)
+        WHOLE_WORDS(int128, int64_t);
+    else
+        WHOLE_WORDS(int128, int128);
+    return !large;
+}
+
+/* A result has a digit more than the integer part at most. */
+static bool takes_words(const Vector *arg, const Vector *out)
+{
+    bool words = out->phys == PHYS_I64 && (arg->phys == PHYS_I64 || arg->phys == PHYS_I128);
+    bool wide = out->phys == PHYS_I128 && arg->phys == PHYS_I128;
+    if (!(words || wide) || out->type.scale != 0) return false;
+    return arg->type.scale <= NUM_I64_DIGITS && out->type.precision > arg->type.precision - arg->type.scale;
+}
+
+#define NUM_WHOLE(name, FN, WAY)                                                                                       \
+    KERNEL(name)                                                                                                       \
+    {                                                                                                                  \
+        if (takes_words(&args[0], out) && whole_words(args, sel, n, WAY, out)) return TCUDB_OK;                        \
+        NUM_ROWS(FN)                                                                                                   \
+        return TCUDB_OK;                                                                                               \
+    }
+
+NUM_WHOLE(numeric_floor, num_floor, WHOLE_FLOOR)
+NUM_WHOLE(numeric_ceil, num_ceil, WHOLE_CEIL)
+NUM_WHOLE(numeric_round, num_nearest, WHOLE_ROUND)
+NUM_WHOLE(numeric_trunc, num_whole, WHOLE_TRUNC)
 NUM_UNARY(numeric_sign, num_sign)
-NUM_UNARY(numeric_round, num_nearest)
-NUM_UNARY(numeric_trunc, num_whole)
 NUM_UNARY(numeric_sqrt, num_sqrt)
 NUM_UNARY(numeric_exp, num_exp)
 NUM_UNARY(numeric_ln, num_ln)
@@ -455,23 +506,40 @@ KERNEL(numeric_to_numeric)
     return TCUDB_OK;
 }
 
-#define FROM_INT_KERNEL(name, T)                                                                                       \
+/* DIGITS: of the largest T; a type with room for them in front of its point takes the value times a power. */
+#define FROM_INT_KERNEL(name, T, DIGITS)                                                                               \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
         const T *a = args[0].data;                                                                                     \
         uint32_t sa = STRIDE(args[0]);                                                                                 \
+        if (out->phys == PHYS_I64 && out->type.precision - out->type.scale >= (DIGITS)) {                              \
+            const int64_t power = (int64_t)num_pow10(out->type.scale);                                                 \
+            UNARY_LOOPS(T, int64_t, r = x * power);                                                                    \
+            return TCUDB_OK;                                                                                           \
+        }                                                                                                              \
         EACH_ROW(i, row) TRY(store_num(NUM_INT(a[row * sa]), out, row, err));                                          \
         return TCUDB_OK;                                                                                               \
     }
 
-FROM_INT_KERNEL(int2_to_numeric, int16_t)
-FROM_INT_KERNEL(int4_to_numeric, int32_t)
-FROM_INT_KERNEL(int8_to_numeric, int64_t)
+FROM_INT_KERNEL(int2_to_numeric, int16_t, 5)
+FROM_INT_KERNEL(int4_to_numeric, int32_t, 10)
+FROM_INT_KERNEL(int8_to_numeric, int64_t, 19)
+
+/* Rounded half away from zero; false: some number is out of range. */
+#define WORDS_TO_INT(T, MIN, MAX)                                                                                      \
+    do {                                                                                                               \
+        const int64_t power = (int64_t)num_pow10(args[0].type.scale), half = power / 2;                                \
+        bool bad = false;                                                                                              \
+        UNARY_LOOPS(int64_t, T, int64_t q = (x < 0 ? x - half : x + half) / power; bad |= q < (MIN) || q > (MAX);      \
+                    r = (T)q);                                                                                         \
+        if (!bad) return TCUDB_OK;                                                                                     \
+    } while (0)
 
 #define TO_INT_KERNEL(name, T, MIN, MAX, sql_name)                                                                     \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
         T *to = out->data;                                                                                             \
+        if (args[0].phys == PHYS_I64 && args[0].type.scale <= NUM_I64_DIGITS) WORDS_TO_INT(T, MIN, MAX);               \
         EACH_ROW(i, row)                                                                                               \
         {                                                                                                              \
             int64_t v;                                                                                                 \

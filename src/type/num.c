@@ -80,10 +80,19 @@ tcudb_status num_overflow(Error *err)
     return status;
 }
 
-/* v / 10^n, half away from zero. */
+static bool is_word(int128 v)
+{
+    return v == (int64_t)v;
+}
+
+/* v / 10^n, half away from zero. Most numbers are words, whose division is ten times as fast. */
 static int128 divide_pow10(int128 v, int n)
 {
     if (n > NUM_MAX_DIGITS) return 0;
+    if (is_word(v) && n <= NUM_I64_DIGITS) {
+        int64_t p = (int64_t)pow10_64[n], q = (int64_t)v / p, r = (int64_t)v % p;
+        return q + (r >= p - r ? 1 : 0) - (-r >= p + r ? 1 : 0);
+    }
     int128 p = num_pow10(n), q = v / p, r = v % p;
     if (magnitude(r) >= (uint128)p - magnitude(r)) q += v < 0 ? -1 : 1;
     return q;
@@ -248,26 +257,40 @@ tcudb_status num_mul(Num a, Num b, Num *out, Error *err)
     return make_finite(value, a.scale + b.scale, out, err);
 }
 
-/* The base-10000 exponent and leading base-10000 digit that PostgreSQL would store. */
-static void leading_digit(Num a, int *weight, int *digit)
+/* The power of ten of the first digit. */
+static int exponent_of(Num a)
 {
-    *weight = 0;
-    *digit = 0;
-    if (a.value == 0) return;
-    int exponent = num_digits(a.value) - 1 - a.scale;
-    *weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
-    int drop = a.scale + 4 * *weight;
+    return a.value == 0 ? 0 : num_digits(a.value) - 1 - a.scale;
+}
+
+/* The base-10000 exponent of a number whose first digit has that power of ten. */
+static int weight_of(int exponent)
+{
+    return exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
+}
+
+/* The leading base-10000 digit that PostgreSQL would store. */
+static int leading_digit(Num a, int weight)
+{
+    int drop = a.scale + 4 * weight;
     uint128 m = magnitude(a.value);
-    *digit = (int)(drop >= 0 ? m / (uint128)num_pow10(drop) : m * (uint128)num_pow10(-drop));
-    assert(*digit >= 1 && *digit <= 9999);
+    if (a.value == 0) return 0;
+    if (m >> 64 == 0 && drop >= 0 && drop < 20) return (int)((uint64_t)m / pow10_64[drop]);
+    return (int)(drop >= 0 ? m / (uint128)num_pow10(drop) : m * (uint128)num_pow10(-drop));
+}
+
+/* Whether a's leading base-10000 digit is at most b's: mostly they have different numbers of decimal digits. */
+static bool leads_no_more(Num a, int ea, Num b, int eb)
+{
+    int wa = weight_of(ea), wb = weight_of(eb), na = ea - 4 * wa, nb = eb - 4 * wb;
+    if (a.value == 0 || na != nb) return a.value == 0 || na < nb;
+    return leading_digit(a, wa) <= leading_digit(b, wb);
 }
 
 static int division_scale(Num a, Num b)
 {
-    int weight_a, digit_a, weight_b, digit_b;
-    leading_digit(a, &weight_a, &digit_a);
-    leading_digit(b, &weight_b, &digit_b);
-    int weight = weight_a - weight_b - (digit_a <= digit_b);
+    int ea = exponent_of(a), eb = exponent_of(b);
+    int weight = weight_of(ea) - weight_of(eb) - leads_no_more(a, ea, b, eb);
     int scale = 16 - 4 * weight;
     if (scale < a.scale) scale = a.scale;
     if (scale < b.scale) scale = b.scale;
@@ -280,13 +303,20 @@ static tcudb_status divide_at(Num a, Num b, int scale, bool round, Num *out, Err
     int shift = scale - a.scale + b.scale;
     assert(b.value != 0);
     if (a.value == 0) return make_finite(0, scale, out, err);
-    if (shift < 0 || num_digits(a.value) + shift > 77) return num_overflow(err);
-    U256 q = u256_of(magnitude(a.value));
-    uint128 d = magnitude(b.value);
-    u256_mul_pow10(&q, shift);
-    uint128 rest = u256_div128(&q, d);
-    uint128 value = (uint128)q.limb[1] << 64 | q.limb[0];
-    if (q.limb[2] != 0 || q.limb[3] != 0 || q.limb[1] >> 63 != 0) return num_overflow(err);
+    int digits = num_digits(a.value) + shift;
+    if (shift < 0 || digits > 77) return num_overflow(err);
+    uint128 d = magnitude(b.value), value, rest;
+    if (digits <= NUM_MAX_DIGITS) {
+        uint128 dividend = magnitude(a.value) * (uint128)num_pow10(shift);
+        value = dividend / d;
+        rest = dividend - value * d;
+    } else {
+        U256 q = u256_of(magnitude(a.value));
+        u256_mul_pow10(&q, shift);
+        rest = u256_div128(&q, d);
+        value = (uint128)q.limb[1] << 64 | q.limb[0];
+        if (q.limb[2] != 0 || q.limb[3] != 0 || q.limb[1] >> 63 != 0) return num_overflow(err);
+    }
     if (round && rest >= d - rest) value++;
     bool negative = (a.value < 0) != (b.value < 0);
     return make_finite(negative ? -(int128)value : (int128)value, scale, out, err);
@@ -364,7 +394,11 @@ tcudb_status num_trunc(Num a, int scale, Num *out, Error *err)
 {
     if (a.kind != NUM_FINITE || scale >= a.scale) return num_round(a, scale, out, err);
     int drop = a.scale - scale;
-    int128 kept = drop > NUM_MAX_DIGITS ? 0 : a.value / num_pow10(drop);
+    int128 kept = drop > NUM_MAX_DIGITS ? 0 : 1;
+    if (kept != 0 && is_word(a.value) && drop <= NUM_I64_DIGITS)
+        kept = (int64_t)a.value / (int64_t)pow10_64[drop];
+    else if (kept != 0)
+        kept = a.value / num_pow10(drop);
     if (scale >= 0) return make_finite(kept, scale, out, err);
     return make_finite(kept == 0 ? 0 : kept * num_pow10(-scale), 0, out, err);
 }
@@ -420,6 +454,27 @@ tcudb_status num_to_int8(Num a, const char *type_name_, int64_t lo, int64_t hi, 
     return TCUDB_OK;
 }
 
+/* In the 64 bits of a long double words and 10^27 are exact, so that one division rounds once; a larger number is
+ * rounded before it, which is less than two units off. Rounding that to the 53 bits of a double can only go wrong from
+ * about the middle between two doubles. false: there, or no such format. */
+static bool extended_to_float8(Num a, double *out)
+{
+#if defined(__x86_64__)
+    if (a.scale > 27) return false;
+    long double power = (long double)pow10_64[a.scale < 19 ? a.scale : 19];
+    if (a.scale > 19) power *= (long double)pow10_64[a.scale - 19];
+    long double q = (is_word(a.value) ? (long double)(int64_t)a.value : (long double)a.value) / power;
+    uint64_t mantissa;
+    memcpy(&mantissa, &q, sizeof mantissa);
+    *out = (double)q;
+    int off = (int)(mantissa & 0x7ff) - 0x400;
+    return off > 2 || off < -2;
+#else
+    (void)a, (void)out;
+    return false;
+#endif
+}
+
 double num_to_float8(Num a)
 {
     if (a.kind == NUM_NAN) return NAN;
@@ -429,6 +484,8 @@ double num_to_float8(Num a)
                                        1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
         return (double)(int64_t)a.value / exact[a.scale];
     }
+    double extended;
+    if (extended_to_float8(a, &extended)) return extended;
     char text[NUM_TEXT_MAX];
     num_print(a, text);
     return strtod(text, NULL);

@@ -81,19 +81,34 @@ tcudb_status int_parse(Str text, int64_t lo, int64_t hi, const char *type_name_,
     return TCUDB_OK;
 }
 
+static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142"
+                                 "43444546474849505152535455565758596061626364656667686970717273747576777879808182838485"
+                                 "8687888990919293949596979899";
+
+static int decimal_digits(uint64_t m)
+{
+    int n = 1;
+    for (; m >= 10000; m /= 10000) n += 4;
+    return n + (m >= 10) + (m >= 100) + (m >= 1000);
+}
+
 uint32_t int_print(int64_t value, char *buffer)
 {
-    char reversed[24];
-    uint32_t n = 0, len = 0;
     uint64_t m = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    do {
-        reversed[n++] = (char)('0' + m % 10);
-        m /= 10;
-    } while (m > 0);
-    if (value < 0) buffer[len++] = '-';
-    while (n > 0) buffer[len++] = reversed[--n];
-    buffer[len] = '\0';
-    return len;
+    uint32_t n = value < 0;
+    if (value < 0) buffer[0] = '-';
+    n += (uint32_t)decimal_digits(m);
+    buffer[n] = '\0';
+    for (uint32_t at = n;; m /= 100) { /* two digits a division, from the end */
+        if (m < 10) {
+            buffer[--at] = (char)('0' + m);
+            break;
+        }
+        at -= 2;
+        memcpy(buffer + at, two_digits + 2 * (m % 100), 2);
+        if (m < 100) break;
+    }
+    return n;
 }
 
 /* ---- floats -------------------------------------------------------------------------------- */
