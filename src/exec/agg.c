@@ -216,8 +216,37 @@ void agg_add_wide(SumWide *s, int128 value, int32_t scale)
     s->n++;
 }
 
+/* One group of Nums without NULLs: those of the state's scale are added in 128 bits, which 2048 numbers below 2^100
+ * fit, the others one by one. */
+static bool sum_wide_one(const Update *u)
+{
+    enum { NUM_BITS = 100 };
+    if (u->group != NULL || u->v->valid != NULL || u->v->form != VEC_FLAT || u->n == 0) return false;
+    const Num *data = u->v->data;
+    SumWide *s = (SumWide *)(void *)u->base;
+    int128 sum = 0;
+    int64_t n = 0;
+    int32_t scale = s->n == 0 ? data[sel_row(u->sel, 0)].scale : s->scale;
+    for (uint32_t i = 0; i < u->n; i++) {
+        const Num *x = &data[sel_row(u->sel, i)];
+        int128 high = x->value >> NUM_BITS;
+        if (x->kind == NUM_FINITE && x->scale == scale && (high == 0 || high == -1)) {
+            sum += x->value;
+            n++;
+        } else if (x->kind == NUM_FINITE) {
+            agg_add_wide(s, x->value, x->scale);
+        } else {
+            s->special[x->kind]++;
+        }
+    }
+    if (n > 0) agg_add_wide(s, sum, scale);
+    if (n > 0) s->n += n - 1;
+    return true;
+}
+
 static void sum_wide(const Update *u)
 {
+    if (u->v->phys == PHYS_NUM && sum_wide_one(u)) return;
     if (u->v->phys == PHYS_I128) {
         int32_t scale = u->spec->arg.scale;
         EACH(SumWide, agg_add_wide(s, ((const int128 *)u->v->data)[row], scale););

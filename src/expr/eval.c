@@ -82,7 +82,7 @@ static tcudb_status fold(Compiler *c, EvalNode *node, Error *err)
     return make_const(c, node, &value, err);
 }
 
-/* Which single text column the subtree reads. EVAL_NO_COL - 1 stands for "none at all". */
+/* Which single column of text or dates the subtree reads. EVAL_NO_COL - 1 stands for "none at all". */
 static void note_columns(EvalNode *node)
 {
     enum { NONE = EVAL_NO_COL - 1 };
@@ -91,15 +91,19 @@ static void note_columns(EvalNode *node)
         return;
     }
     if (node->op == EV_COL) {
-        node->only_col = node->phys == PHYS_STR ? node->col : EVAL_NO_COL;
+        node->days = node->type.id == TYPE_DATE;
+        node->only_col = node->phys == PHYS_STR || node->days ? node->col : EVAL_NO_COL;
         return;
     }
     uint32_t only = NONE;
     for (uint32_t i = 0; i < node->nargs; i++) {
         uint32_t below = node->args[i]->only_col;
+        node->days |= node->args[i]->days;
+        node->dear |= node->args[i]->dear;
         if (below == NONE || below == only) continue;
         only = only == NONE ? below : EVAL_NO_COL;
     }
+    node->dear |= node->op == EV_FUNC && node->phys != PHYS_BOOL && node->phys != PHYS_I32;
     bool moving = node->is_volatile || (node->func != NULL && (node->func->flags & FUNC_STABLE) != 0);
     node->only_col = moving ? EVAL_NO_COL : only;
 }
@@ -183,11 +187,11 @@ static tcudb_status compile(Compiler *c, const Expr *e, uint32_t depth, EvalNode
     return TCUDB_OK;
 }
 
-/* Gives slots to the topmost nodes that depend on one text column. */
+/* Gives slots to the topmost nodes that depend on one text column, or by dear functions on one of dates. */
 static void place_caches(Compiler *c, EvalNode *node)
 {
     if (node->op == EV_CONST || node->op == EV_COL) return;
-    if (node->only_col < c->ncols) {
+    if (node->only_col < c->ncols && (!node->days || node->dear)) {
         node->cache = c->ncaches++;
         return;
     }

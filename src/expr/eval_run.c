@@ -222,14 +222,31 @@ static tcudb_status eval_logic(EvalRun *run, const EvalNode *node, const uint16_
 
 /* ---- CASE, COALESCE ------------------------------------------------------------------------------ */
 
+#define COPY_VALUES(T)                                                                                                 \
+    do {                                                                                                               \
+        T *to_ = out->data;                                                                                            \
+        const T *from_ = v->data;                                                                                      \
+        for (uint32_t i = 0; i < n; i++) to_[rows[i]] = from_[rows[i]];                                                \
+    } while (0)
+
+static void copy_values(Vector *out, const Vector *v, const uint16_t *rows, uint32_t n)
+{
+    switch (phys_size((Phys)out->phys)) {
+    case 1: COPY_VALUES(uint8_t); break;
+    case 2: COPY_VALUES(uint16_t); break;
+    case 4: COPY_VALUES(uint32_t); break;
+    case 8: COPY_VALUES(uint64_t); break;
+    case sizeof(Num): COPY_VALUES(Num); break;
+    default: assert(phys_size((Phys)out->phys) == 16); COPY_VALUES(Str);
+    }
+}
+
 static tcudb_status copy_rows(EvalRun *run, Vector *out, const Vector *v, const uint16_t *rows, uint32_t n, Error *err)
 {
     Vector flat = *v;
     if (v->form != VEC_FLAT) TRY(vec_flatten(run->ctx->arena, v, rows, n, run->batch->rows, &flat, err));
-    size_t size = phys_size((Phys)out->phys);
     assert(flat.data != NULL);
-    for (uint32_t i = 0; i < n; i++)
-        memcpy((char *)out->data + rows[i] * size, (const char *)flat.data + rows[i] * size, size);
+    copy_values(out, &flat, rows, n);
     if (flat.valid == NULL && out->valid == NULL) return TCUDB_OK;
     if (out->valid == NULL) TRY(new_valid(run, run->batch->rows, &out->valid, err));
     for (uint32_t i = 0; i < n; i++)
@@ -386,26 +403,19 @@ tcudb_status eval_in(EvalRun *run, const EvalNode *node, const uint16_t *sel, ui
 
 /* ---- once per dictionary entry --------------------------------------------------------------------- */
 
-/* Copies n results into the cache's vector at `at`; text bytes move to the cache's arena. */
-static tcudb_status keep_results(EvalState *state, DictCache *cache, uint32_t at, const Vector *v, uint32_t n,
-                                 Error *err)
+tcudb_status eval_keep(EvalState *state, DictCache *cache, uint32_t at, const Vector *v, uint32_t i, Error *err)
 {
     size_t size = phys_size((Phys)v->phys);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t from = v->form == VEC_CONST ? 0 : i;
-        if (vec_is_null(v, i)) {
-            bit_clear(cache->result.valid, at + i);
-            continue;
-        }
-        if (v->phys == PHYS_STR) {
-            Str text =
-                v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[from]] : ((const Str *)v->data)[from];
-            char *copy = arena_strndup(state->arena, text.ptr, text.len, err);
-            TRY_PTR(copy);
-            ((Str *)cache->result.data)[at + i] = (Str){copy, text.len};
-        } else {
-            memcpy((char *)cache->result.data + (at + i) * size, (const char *)v->data + from * size, size);
-        }
+    uint32_t from = v->form == VEC_CONST ? 0 : i;
+    if (vec_is_null(v, i)) {
+        bit_clear(cache->result.valid, at);
+    } else if (v->phys == PHYS_STR) {
+        Str text = v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[from]] : ((const Str *)v->data)[from];
+        char *copy = arena_strndup(state->arena, text.ptr, text.len, err);
+        TRY_PTR(copy);
+        ((Str *)cache->result.data)[at] = (Str){copy, text.len};
+    } else {
+        memcpy((char *)cache->result.data + at * size, (const char *)v->data + from * size, size);
     }
     return TCUDB_OK;
 }
@@ -429,7 +439,8 @@ static tcudb_status eval_entries(EvalRun *run, const EvalNode *node, const Vecto
     EvalRun inner = {run->state, &ctx, &batch, true};
     Vector v = {0};
     TRY(eval_node(&inner, node, NULL, n, &v, err));
-    return keep_results(run->state, cache, at, &v, n, err);
+    for (uint32_t i = 0; i < n; i++) TRY(eval_keep(run->state, cache, at + i, &v, i, err));
+    return TCUDB_OK;
 }
 
 static tcudb_status fill_cache(EvalRun *run, const EvalNode *node, const Vector *col, DictCache *cache, Error *err)
@@ -488,8 +499,8 @@ static tcudb_status dict_cache(EvalRun *run, const EvalNode *node, const Vector 
         ((T *)out->data)[row] = ((const T *)cache->result.data)[codes[row]];                                           \
     }
 
-static tcudb_status map_codes(EvalRun *run, const EvalNode *node, const Vector *col, const DictCache *cache,
-                              const uint16_t *sel, uint32_t n, Vector *out, Error *err)
+tcudb_status eval_map_codes(EvalRun *run, const EvalNode *node, const Vector *col, const DictCache *cache,
+                            const uint16_t *sel, uint32_t n, Vector *out, Error *err)
 {
     const uint32_t *codes = col->data;
     uint32_t rows = run->batch->rows;
@@ -509,6 +520,7 @@ static tcudb_status map_codes(EvalRun *run, const EvalNode *node, const Vector *
     case 4: GATHER(uint32_t); break;
     case 8: GATHER(uint64_t); break;
     case 16: GATHER(Str); break;
+    case sizeof(Num): GATHER(Num); break;
     default: {
         size_t size = phys_size((Phys)node->phys);
         for (uint32_t i = 0; i < n; i++) {
@@ -555,7 +567,10 @@ tcudb_status eval_node(EvalRun *run, const EvalNode *node, const uint16_t *sel, 
         const Vector *col = &run->batch->cols[node->only_col];
         DictCache *cache = NULL;
         if (col->form == VEC_DICT && col->dict_id != 0) TRY(dict_cache(run, node, col, n, &cache, err));
-        if (cache != NULL) return map_codes(run, node, col, cache, sel, n, out, err);
+        if (cache != NULL) return eval_map_codes(run, node, col, cache, sel, n, out, err);
+        bool done = false;
+        if (node->days) TRY(eval_by_days(run, node, col, sel, n, out, &done, err));
+        if (done) return TCUDB_OK;
     }
     switch (node->op) {
     case EV_FUNC: return eval_func(run, node, sel, n, out, err);

@@ -1,0 +1,23 @@
+-- expressions over a column of dates, many rows of few days: results are looked up by day
+create table d (i int, d date, e date not null);
+insert into d select i, case when i % 17 = 0 then null else date '1992-01-01' + i * 7919 % 2500 end, date '2000-02-25' + i % 10 from generate_series(1, 30000) i;
+select extract(year from d), count(*), sum(i) from d group by 1;
+select extract(dow from d) + extract(doy from d) as k, count(*) from d group by 1 order by 2 desc, 1 limit 20;
+select date_trunc('month', d) as m, count(*), min(i) from d group by 1 order by 1;
+select to_char(d, 'YYYY "W"IW') as w, count(*) from d group by 1 order by 1 limit 40;
+select count(*) from d where d + interval '1 month' < timestamp '1995-06-01' or d is null;
+select sum(case when extract(month from d) = 2 then i when d is null then -1 else 0 end) from d;
+select to_char(e, 'Day') || to_char(e, 'DD'), count(*) from d where i % 3 = 0 group by 1;
+select count(*), bool_or(d is null) from d where extract(year from d) > 1996;
+select count(*) from d where coalesce(to_char(d, 'DD'), 'none') = 'none';
+select min(d::timestamp), max(d::text), count(distinct d::text) from d;
+select sum(extract(epoch from d)), sum(date_part('week', d)) from d;
+update d set d = 'infinity' where i = 29990;
+update d set d = '-infinity' where i = 15000;
+select date_trunc('year', d) as y, count(*) from d group by 1 order by 1;
+select count(*) from d where to_char(d, 'YYYY') like '199%';
+update d set d = date '0001-01-01' where i % 1000 = 1;
+select extract(century from d) as c, count(*) from d where isfinite(d) group by 1 order by 1;
+select sum(10 / (extract(day from d) - 31)) from d where d <> '1992-01-31' and i < 100;
+select sum(10 / (extract(day from e) - 29)) from d;
+select sum(case when extract(day from e) <> 29 then 10 / (extract(day from e) - 29) else 0 end) from d;
