@@ -2,6 +2,7 @@
  * run.c: tcudb_query, tcudb_stream, tcudb_list, and the same for prepared statements.
  */
 #include "api/api_int.h"
+#include "base/stack.h"
 
 #include <assert.h>
 
@@ -68,6 +69,27 @@ static tcudb_status run_job(const Job *job, const SessionSink *sink, Error *err)
     return session_run(session, (Str){job->sql, (uint32_t)len}, sink, err);
 }
 
+typedef struct StackJob {
+    const Job *job;
+    const SessionSink *sink;
+    Error *err;
+    tcudb_status status;
+} StackJob;
+
+static void run_here(void *ctx)
+{
+    StackJob *call = ctx;
+    call->status = run_job(call->job, call->sink, call->err);
+}
+
+/* Where enough stack is left. */
+static tcudb_status call_job(const Job *job, const SessionSink *sink, Error *err)
+{
+    StackJob call = {job, sink, err, TCUDB_OK};
+    TRY(stack_call(run_here, &call, err));
+    return call.status;
+}
+
 static tcudb_status gather_job(const Job *job, tcudb_result **out, Error *err)
 {
     tcudb_db *db = job->conn->db;
@@ -75,7 +97,7 @@ static tcudb_status gather_job(const Job *job, tcudb_result **out, Error *err)
     TRY(api_result_new(db, &gather.result, err));
     arena_init(&gather.scratch, db_mem(db->instance.db));
     SessionSink sink = api_gather(&gather);
-    tcudb_status status = run_job(job, &sink, err);
+    tcudb_status status = call_job(job, &sink, err);
     arena_free(&gather.scratch);
     if (status == TCUDB_OK)
         *out = gather.result;
@@ -96,7 +118,7 @@ static tcudb_status gathered(const Job *job, tcudb_result **result, tcudb_error 
     assert(job->conn != NULL);
     Error err = {0};
     static const SessionSink drop = {0};
-    tcudb_status status = result == NULL ? run_job(job, &drop, &err) : gather_job(job, result, &err);
+    tcudb_status status = result == NULL ? call_job(job, &drop, &err) : gather_job(job, result, &err);
     return finish(job->conn, status, &err, out_err);
 }
 
@@ -111,7 +133,7 @@ static tcudb_status streamed(const Job *job, const tcudb_sink *to, tcudb_error *
     arena_init(&pass.scratch, mem);
     arena_init(&pass.arena, mem);
     SessionSink sink = api_pass(&pass);
-    tcudb_status status = run_job(job, &sink, &err);
+    tcudb_status status = call_job(job, &sink, &err);
     arena_free(&pass.scratch);
     arena_free(&pass.arena);
     return finish(job->conn, status, &err, out_err);

@@ -5,6 +5,7 @@
  * call that gave it. Each parameter owns the memory of its text.
  */
 #include "api/api_int.h"
+#include "base/stack.h"
 
 #include <assert.h>
 
@@ -54,6 +55,28 @@ static tcudb_status prepare(tcudb_conn *conn, const char *sql, tcudb_stmt *stmt,
     return api_infos(&stmt->arena, cols, stmt->ncols, &stmt->infos, err);
 }
 
+typedef struct StackPrepare {
+    tcudb_conn *conn;
+    const char *sql;
+    tcudb_stmt *stmt;
+    Error *err;
+    tcudb_status status;
+} StackPrepare;
+
+static void prepare_here(void *ctx)
+{
+    StackPrepare *call = ctx;
+    call->status = prepare(call->conn, call->sql, call->stmt, call->err);
+}
+
+/* Where enough stack is left. */
+static tcudb_status call_prepare(tcudb_conn *conn, const char *sql, tcudb_stmt *stmt, Error *err)
+{
+    StackPrepare call = {conn, sql, stmt, err, TCUDB_OK};
+    TRY(stack_call(prepare_here, &call, err));
+    return call.status;
+}
+
 static void free_stmt(tcudb_stmt *stmt)
 {
     for (uint32_t i = 0; stmt->texts != NULL && i < stmt->nparams; i++) buf_free(&stmt->texts[i]);
@@ -70,7 +93,7 @@ tcudb_status tcudb_prepare(tcudb_conn *conn, const char *sql, tcudb_stmt **out, 
     TRY(api_enter(conn, out_err));
     Error err = {0};
     tcudb_stmt *stmt = mem_alloc_zero(NULL, sizeof *stmt, &err);
-    tcudb_status status = stmt == NULL ? TCUDB_NOMEM : prepare(conn, sql, stmt, &err);
+    tcudb_status status = stmt == NULL ? TCUDB_NOMEM : call_prepare(conn, sql, stmt, &err);
     if (status == TCUDB_OK) {
         link_stmt(conn, stmt);
         *out = stmt;

@@ -10,6 +10,7 @@
  * nothing to do, helper or caller, looks again for some microseconds before it sleeps.
  */
 #include "base/pool.h"
+#include "base/stack.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -133,8 +134,7 @@ static tcudb_status start_threads(Pool *pool, Error *err)
 {
     for (uint32_t w = pool->started + 1; w < pool->workers; w++) {
         pool->threads[w] = (struct Thread){.pool = pool, .worker = w};
-        int rc = pthread_create(&pool->threads[w].id, NULL, thread_main, &pool->threads[w]);
-        if (rc != 0) return error_thread(err, rc, "a worker thread");
+        TRY(stack_thread(&pool->threads[w].id, thread_main, &pool->threads[w], "a worker thread", err));
         pool->started = w;
     }
     return TCUDB_OK;

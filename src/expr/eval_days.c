@@ -118,8 +118,8 @@ tcudb_status eval_by_days(EvalRun *run, const EvalNode *node, const Vector *col,
     cache->rows_seen += n;
     if (col->form != VEC_FLAT || cache->failed || cache->rows_seen < ROWS_FEW) return TCUDB_OK;
     if (!span_of(col, sel, n, &first, &last)) return TCUDB_OK;
-    bool holds = cache->known != NULL && first >= cache->first_day &&
-                 (int64_t)last < cache->first_day + (int64_t)cache->nvalues;
+    bool holds =
+        cache->known != NULL && first >= cache->first_day && (int64_t)last < cache->first_day + (int64_t)cache->nvalues;
     if (!holds) TRY(widen(run, node, col, first, last, cache, err));
     if (cache->failed) return TCUDB_OK;
     uint32_t *entries = arena_alloc_raw(run->ctx->arena, run->batch->rows * sizeof *entries, err);

@@ -122,8 +122,7 @@ tcudb_status watch_start(Watch *watch, int64_t timeout_ms, Progress *progress, E
     watch->stop = false;
     watch->timeout_ms = timeout_ms;
     watch->progress = progress;
-    int rc = pthread_create(&watch->thread, NULL, watch_main, watch);
-    if (rc != 0) return error_thread(err, rc, "a watcher thread");
+    TRY(stack_thread(&watch->thread, watch_main, watch, "a watcher thread", err));
     watch->running = true;
     return TCUDB_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef SESSION_WATCH_H
 #define SESSION_WATCH_H
 
+#include "base/stack.h"
 #include "exec/exec.h"
 
 #include <pthread.h>

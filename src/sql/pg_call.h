@@ -29,9 +29,9 @@ typedef struct PgCall {
     sigjmp_buf out;
 } PgCall;
 
-/* Runs body(ctx), which may call libpg_query; a result goes to take(ctx). Memory that it takes is charged to mem (may be NULL: unaccounted) and
- * lives until pg_call_end, which must be called in any case: results need no freeing. 53200 when memory is short, 57014
- * when *cancel is seen to be true. */
+/* Runs body(ctx), which may call libpg_query; a result goes to take(ctx). Memory that it takes is charged to mem (may
+ * be NULL: unaccounted) and lives until pg_call_end, which must be called in any case: results need no freeing. 53200
+ * when memory is short, 57014 when *cancel is seen to be true. */
 tcudb_status pg_call(PgCall *call, Mem *mem, const atomic_bool *cancel, void (*body)(void *ctx), PgTake take, void *ctx,
                      Error *err) MUST_CHECK;
 void pg_call_end(PgCall *call);
