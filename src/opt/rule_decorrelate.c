@@ -349,7 +349,7 @@ static tcudb_status lateral_aggregate(Opt *opt, Plan *apply, const Plan *agg, Pl
     if (!*ok) return TCUDB_OK;
     TRY(aggregate_join(opt, apply, &p, &join, err));
     if (having != NULL) TRY(plan_add_filter(opt, &join, &having, 1, err));
-    return plan_new_project(opt, join, exprs, n, out, err);
+    return plan_project(opt->arena, join, exprs, n, out, err);
 }
 
 static tcudb_status aggregate_to_join(Opt *opt, Plan *apply, const Plan *agg, Plan **out, bool *ok, Error *err)
