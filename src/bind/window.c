@@ -8,7 +8,7 @@
  * A RANGE with offsets compares the key of the order with bounds that are computed beside it, for every row: key -
  * offset and the like, in a type that cannot overflow.
  *
- * Limits: no GROUPS, no EXCLUDE; aggregates but string_agg.
+ * GROUPS counts groups of peers; EXCLUDE leaves rows out of any frame.
  */
 #include "bind/bind_int.h"
 
@@ -34,7 +34,9 @@ enum { /* libpg_query's frameOptions */
        OPT_END_PRECEDING = 0x1000,
        OPT_START_FOLLOWING = 0x2000,
        OPT_END_FOLLOWING = 0x4000,
-       OPT_EXCLUDE = 0x8000 | 0x10000 | 0x20000
+       OPT_EXCLUDE_ROW = 0x8000,
+       OPT_EXCLUDE_GROUP = 0x10000,
+       OPT_EXCLUDE_TIES = 0x20000
 };
 
 static const struct {
@@ -256,9 +258,13 @@ static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef
                                WindowCall *call, Error *err)
 {
     int options = node->frame_options, position = bind_position(b, node->location);
-    call->rows = options & OPT_ROWS;
-    if (options & OPT_GROUPS) return error_unsupported(err, position, "GROUPS in a window frame");
-    if (options & OPT_EXCLUDE) return error_unsupported(err, position, "EXCLUDE in a window frame");
+    call->unit = options & OPT_ROWS ? FRAME_ROWS : options & OPT_GROUPS ? FRAME_GROUPS : FRAME_RANGE;
+    call->exclude = options & OPT_EXCLUDE_ROW     ? EXCLUDE_ROW
+                    : options & OPT_EXCLUDE_GROUP ? EXCLUDE_GROUP
+                    : options & OPT_EXCLUDE_TIES  ? EXCLUDE_TIES
+                                                  : EXCLUDE_NONE;
+    if (call->unit == FRAME_GROUPS && def->norder == 0)
+        return error_at(err, SQLSTATE_WINDOWING_ERROR, position, "GROUPS mode requires an ORDER BY clause");
     call->start = options & OPT_START_CURRENT     ? FRAME_CURRENT
                   : options & OPT_START_PRECEDING ? FRAME_PRECEDING
                   : options & OPT_START_FOLLOWING ? FRAME_FOLLOWING
@@ -268,9 +274,10 @@ static tcudb_status bind_frame(Binder *b, Block *block, const PgQuery__WindowDef
                 : options & OPT_END_FOLLOWING ? FRAME_FOLLOWING
                                               : FRAME_CURRENT;
     bool offsets = node->start_offset != NULL || node->end_offset != NULL;
-    if (offsets && !call->rows) return range_frame(b, block, node, def, call, err);
-    if (node->start_offset != NULL) TRY(frame_offset(b, block, node->start_offset, "ROWS", &call->start_offset, err));
-    if (node->end_offset != NULL) TRY(frame_offset(b, block, node->end_offset, "ROWS", &call->end_offset, err));
+    if (offsets && call->unit == FRAME_RANGE) return range_frame(b, block, node, def, call, err);
+    const char *mode = call->unit == FRAME_ROWS ? "ROWS" : "GROUPS";
+    if (node->start_offset != NULL) TRY(frame_offset(b, block, node->start_offset, mode, &call->start_offset, err));
+    if (node->end_offset != NULL) TRY(frame_offset(b, block, node->end_offset, mode, &call->end_offset, err));
     return TCUDB_OK;
 }
 
@@ -404,8 +411,6 @@ static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall 
                             "aggregate ORDER BY is not implemented for window functions");
         }
         TRY(bind_aggregate_call(b, block, node, &call->agg, err));
-        if (call->agg.kind == AGG_STRING_AGG)
-            return error_unsupported(err, position, "string_agg as a window function");
         if (node->agg_filter != NULL) TRY(bind_bool(b, block, node->agg_filter, "FILTER", &call->agg.filter, err));
         call->col.type = call->agg.col.type;
     } else {

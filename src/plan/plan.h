@@ -69,6 +69,13 @@ typedef enum WindowFunc {
     WINDOW_FUNCS
 } WindowFunc;
 
+typedef enum FrameUnit {
+    FRAME_RANGE,
+    FRAME_ROWS,
+    FRAME_GROUPS
+} FrameUnit; /* what offsets count; peers, but for ROWS */
+/* Rows that a frame is without: the row itself, its peers and it, its peers. */
+typedef enum FrameExclude { EXCLUDE_NONE, EXCLUDE_ROW, EXCLUDE_GROUP, EXCLUDE_TIES } FrameExclude;
 typedef enum FrameBound { FRAME_UNBOUNDED, FRAME_PRECEDING, FRAME_CURRENT, FRAME_FOLLOWING } FrameBound;
 
 typedef struct WindowCall {
@@ -77,9 +84,10 @@ typedef struct WindowCall {
     AggCall agg; /* AGG: what to compute (its col is this one's) */
     uint32_t nargs;
     Expr *args[3]; /* of the others: columns of the input */
-    bool rows;     /* ROWS: the frame counts rows; else peers belong together (RANGE) */
+    FrameUnit unit;
+    FrameExclude exclude;
     FrameBound start, end;
-    Expr *start_offset, *end_offset; /* PRECEDING, FOLLOWING: without columns; of ROWS int8 */
+    Expr *start_offset, *end_offset; /* PRECEDING, FOLLOWING: without columns; of ROWS and GROUPS int8 */
     Expr *range_key;                 /* RANGE with offsets: columns of the input: the key of the order, */
     Expr *range_bounds[2];           /* and what it may be at the frame's ends, in the key's type; NULL: no offset */
 } WindowCall;

@@ -269,8 +269,10 @@ static tcudb_status print_window_call(Printer *p, const WindowCall *call)
         TRY(buf_char(p->buf, ')', p->err));
     }
     static const char *const bounds[] = {"unbounded", "preceding", "current", "following"};
-    return buf_printf(p->buf, p->err, " %s %s to %s", call->rows ? "rows" : "range", bounds[call->start],
-                      bounds[call->end]);
+    static const char *const units[] = {"range", "rows", "groups"};
+    static const char *const excluded[] = {"", " without row", " without group", " without ties"};
+    TRY(buf_printf(p->buf, p->err, "%s %s", excluded[call->exclude], units[call->unit]));
+    return buf_printf(p->buf, p->err, " %s to %s", bounds[call->start], bounds[call->end]);
 }
 
 static tcudb_status print_window(Printer *p, const Plan *plan)

@@ -4,7 +4,8 @@
  * The input is sorted by partition and order and kept in that order; partitions and peers (rows equal in the order)
  * are then runs of rows. Each call fills one column for all rows: numbering functions by a pass, value functions by
  * computing which row's value each row gets, aggregates by feeding rows into one running state as the frame's
- * end moves on. A frame whose start moves restarts its state, so that sums stay exact: rows x frame length steps.
+ * end moves on. A frame whose start moves, or that leaves rows out, restarts its state, so that sums stay exact: rows x
+ * frame length steps.
  *
  * Invariants: frames are half open and lie within their partition. Rows of equal keys keep their input order, so
  * results do not depend on the number of workers. One thread computes; sorting and what is above run in parallel.
@@ -24,14 +25,17 @@ typedef struct Window {
     Exec *x;
     const Plan *plan;
     Layout in;
-    Rows *rows;      /* sorted */
-    uint64_t *parts; /* bit i: row i starts a partition */
-    uint64_t *peers; /* bit i: row i starts a group of peers */
+    Rows *rows;       /* sorted */
+    uint64_t *parts;  /* bit i: row i starts a partition */
+    uint64_t *peers;  /* bit i: row i starts a group of peers */
+    uint64_t *starts; /* the rows that do, for GROUPS frames; NULL: not wanted yet */
+    uint64_t nstarts;
 } Window;
 
 /* The partition and the peers that a pass has come to. */
 typedef struct Cursor {
     uint64_t row, part, part_end, peer, peer_end;
+    uint64_t groups; /* of peers that have begun */
 } Cursor;
 
 typedef struct Call {
@@ -109,6 +113,7 @@ static bool cursor_next(const Window *win, Cursor *c)
     }
     if (bit_get(win->peers, row)) {
         c->peer = row;
+        c->groups++;
         for (c->peer_end = row + 1; c->peer_end < n && !bit_get(win->peers, c->peer_end);) c->peer_end++;
     }
     return true;
@@ -180,15 +185,49 @@ static Frame range_frame(const Call *call, const Cursor *c)
     return f;
 }
 
-static Frame frame_of(const Call *call, const Cursor *c)
+/* The row where the k-th group of peers after (before) the current one starts, within the partition. */
+static uint64_t group_start(const Window *win, const Cursor *c, int64_t k, bool after)
 {
-    if (call->range_key != NULL) return range_frame(call, c);
+    uint64_t group = c->groups - 1, at = after ? forth(group, win->nstarts, k) : back(group, 0, k);
+    uint64_t row = at < win->nstarts ? win->starts[at] : win->rows->n;
+    return row < c->part ? c->part : row > c->part_end ? c->part_end : row;
+}
+
+/* Where the group before the one k groups before the current one ends. */
+static uint64_t end_before(const Window *win, const Cursor *c, int64_t k)
+{
+    if (k == 0) return c->peer_end;
+    return (uint64_t)k > c->groups - 1 ? c->part : group_start(win, c, k - 1, false);
+}
+
+static Frame groups_frame(const Window *win, const Call *call, const Cursor *c)
+{
     const WindowCall *w = call->call;
     Frame f = {c->part, c->part_end};
-    if (w->start == FRAME_CURRENT) f.from = w->rows ? c->row : c->peer;
+    if (w->start == FRAME_CURRENT) f.from = c->peer;
+    if (w->start == FRAME_PRECEDING) f.from = group_start(win, c, call->start_offset, false);
+    if (w->start == FRAME_FOLLOWING) f.from = group_start(win, c, call->start_offset, true);
+    if (w->end == FRAME_CURRENT) f.to = c->peer_end;
+    if (w->end == FRAME_PRECEDING) f.to = end_before(win, c, call->end_offset);
+    if (w->end == FRAME_FOLLOWING) {
+        bool all = call->end_offset == INT64_MAX;
+        f.to = all ? c->part_end : group_start(win, c, call->end_offset + 1, true);
+    }
+    if (f.to < f.from) f.to = f.from;
+    return f;
+}
+
+static Frame frame_of(const Window *win, const Call *call, const Cursor *c)
+{
+    const WindowCall *w = call->call;
+    if (call->range_key != NULL) return range_frame(call, c);
+    if (w->unit == FRAME_GROUPS) return groups_frame(win, call, c);
+    Frame f = {c->part, c->part_end};
+    bool rows = w->unit == FRAME_ROWS;
+    if (w->start == FRAME_CURRENT) f.from = rows ? c->row : c->peer;
     if (w->start == FRAME_PRECEDING) f.from = back(c->row, c->part, call->start_offset);
     if (w->start == FRAME_FOLLOWING) f.from = forth(c->row, c->part_end, call->start_offset);
-    if (w->end == FRAME_CURRENT) f.to = w->rows ? c->row + 1 : c->peer_end;
+    if (w->end == FRAME_CURRENT) f.to = rows ? c->row + 1 : c->peer_end;
     if (w->end == FRAME_FOLLOWING) f.to = forth(c->row + 1, c->part_end, call->end_offset);
     if (w->end == FRAME_PRECEDING) {
         bool none = (uint64_t)call->end_offset > c->row - c->part;
@@ -196,6 +235,35 @@ static Frame frame_of(const Call *call, const Cursor *c)
     }
     if (f.to < f.from) f.to = f.from;
     return f;
+}
+
+/* The frame without what EXCLUDE names: up to three runs of rows, in order, some of them empty. */
+static uint32_t frame_parts(const Call *call, const Cursor *c, Frame f, Frame parts[3])
+{
+    FrameExclude exclude = call->call->exclude;
+    Frame hole = {c->peer, c->peer_end};
+    if (exclude == EXCLUDE_NONE) {
+        parts[0] = f;
+        return 1;
+    }
+    if (exclude == EXCLUDE_ROW) hole = (Frame){c->row, c->row + 1};
+    bool row = exclude == EXCLUDE_TIES && c->row >= f.from && c->row < f.to;
+    parts[0] = (Frame){f.from, hole.from < f.from ? f.from : hole.from < f.to ? hole.from : f.to};
+    parts[1] = (Frame){c->row, c->row + row};
+    parts[2] = (Frame){hole.to > f.to ? f.to : hole.to > f.from ? hole.to : f.from, f.to};
+    return 3;
+}
+
+/* The n-th row of the parts from their start, or from their end; UINT64_MAX: there are not so many. */
+static uint64_t nth_row(const Frame *parts, uint32_t nparts, uint64_t n, bool last)
+{
+    for (uint32_t i = 0; i < nparts; i++) {
+        const Frame *part = &parts[last ? nparts - 1 - i : i];
+        uint64_t rows = part->to - part->from;
+        if (n < rows) return last ? part->to - 1 - n : part->from + n;
+        n -= rows;
+    }
+    return UINT64_MAX;
 }
 
 /* ---- result columns --------------------------------------------------------------------------------------- */
@@ -308,9 +376,8 @@ static tcudb_status shifted(Window *win, const Call *call, const Cursor *c, Erro
 
 static tcudb_status framed(Window *win, const Call *call, const Cursor *c, Error *err)
 {
-    Frame f = frame_of(call, c);
-    uint64_t source = f.from;
-    if (call->call->func == WINDOW_LAST_VALUE) source = f.to - 1;
+    Frame parts[3];
+    uint64_t n = 0;
     if (call->call->func == WINDOW_NTH_VALUE) {
         if (is_null(call->args[1], c->row)) return set_null(win, call->out, c->row, err);
         int32_t nth = ((const int32_t *)call->args[1]->data)[c->row];
@@ -318,9 +385,10 @@ static tcudb_status framed(Window *win, const Call *call, const Cursor *c, Error
             return error_set(err, SQLSTATE_INVALID_ARGUMENT_FOR_NTH_VALUE_FUNCTION,
                              "argument of nth_value must be greater than zero");
         }
-        source = f.from + (uint64_t)nth - 1;
+        n = (uint64_t)nth - 1;
     }
-    if (f.from == f.to || source >= f.to) source = UINT64_MAX;
+    uint32_t nparts = frame_parts(call, c, frame_of(win, call, c), parts);
+    uint64_t source = nth_row(parts, nparts, n, call->call->func == WINDOW_LAST_VALUE);
     return copy_value(win, call->out, c->row, call->args[0], source, err);
 }
 
@@ -432,12 +500,14 @@ static tcudb_status aggregate(Window *win, const Call *call, Error *err)
     Frame fed = {0};
     TRY(running_init(win, call, &r, err));
     for (; cursor_next(win, &c); c.row++) {
-        Frame f = frame_of(call, &c);
-        if (f.from != fed.from || f.to < fed.to || c.row == c.part) {
+        Frame f = frame_of(win, call, &c), parts[3];
+        uint32_t nparts = frame_parts(call, &c, f, parts);
+        if (nparts > 1 || f.from != fed.from || f.to < fed.to || c.row == c.part) {
             memset(r.state, 0, r.stride);
             fed = (Frame){f.from, f.from};
         }
-        TRY(feed(&r, fed.to, f.to, err));
+        if (nparts == 1) TRY(feed(&r, fed.to, f.to, err));
+        for (uint32_t i = 0; nparts > 1 && i < nparts; i++) TRY(feed(&r, parts[i].from, parts[i].to, err));
         fed.to = f.to;
         memcpy(r.slots + r.n * r.stride, r.state, r.stride);
         if (++r.n == CHUNK) TRY(flush(&r, err));
@@ -486,8 +556,20 @@ static tcudb_status range_offset(Window *win, Expr *e, const char *what, Error *
                      "invalid preceding or following size in window function");
 }
 
+/* The rows at which groups of peers start. */
+static tcudb_status find_starts(Window *win, Error *err)
+{
+    if (win->starts != NULL) return TCUDB_OK;
+    win->starts = exec_alloc(win->x, (win->rows->n + 1) * sizeof *win->starts, err);
+    TRY_PTR(win->starts);
+    for (uint64_t i = 0; i < win->rows->n; i++)
+        if (bit_get(win->peers, i)) win->starts[win->nstarts++] = i;
+    return TCUDB_OK;
+}
+
 static tcudb_status set_frame(Window *win, const WindowCall *call, Call *c, Error *err)
 {
+    if (call->unit == FRAME_GROUPS) TRY(find_starts(win, err));
     if (call->range_key == NULL) {
         TRY(frame_offset(win, call->start_offset, "starting", &c->start_offset, err));
         return frame_offset(win, call->end_offset, "ending", &c->end_offset, err);
@@ -570,6 +652,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     }
     exec_free(x, win.parts);
     exec_free(x, win.peers);
+    exec_free(x, win.starts);
     rows_free(win.rows);
     return TCUDB_OK;
 }

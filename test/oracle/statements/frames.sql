@@ -1,0 +1,24 @@
+-- Frames that count groups of peers, and frames that leave rows out.
+create table w(id int, g text, v int, n numeric(8,2));
+insert into w values (1,'a',10,1.5),(2,'a',10,2.5),(3,'a',20,null),(4,'a',30,4.25),(5,'a',30,5),(6,'a',30,6),(7,'a',null,7),(8,'b',5,8),(9,'b',null,9),(10,'b',null,10),(11,'c',1,11);
+select id, sum(id) over (partition by g order by v groups 1 preceding), count(*) over (partition by g order by v groups between 1 preceding and 1 following), sum(id) over (partition by g order by v groups between current row and 1 following) from w order by id;
+select id, sum(id) over (partition by g order by v groups between 2 preceding and 1 preceding), sum(id) over (partition by g order by v groups between 1 following and 2 following), sum(id) over (partition by g order by v groups between unbounded preceding and 1 preceding), sum(id) over (partition by g order by v groups between 1 following and unbounded following) from w order by id;
+select id, sum(id) over (order by v groups between 0 preceding and 0 following), sum(id) over (order by v groups current row), count(*) over (order by v desc groups between 100 preceding and 9223372036854775807 following) from w order by id;
+select id, sum(n) over (partition by g order by v, id rows between 1 preceding and 1 following exclude current row), sum(n) over (partition by g order by v rows between unbounded preceding and unbounded following exclude group), sum(n) over (partition by g order by v rows between unbounded preceding and unbounded following exclude ties) from w order by id;
+select id, count(*) over (partition by g order by v groups between 1 preceding and 1 following exclude current row), count(*) over (partition by g order by v groups between 1 preceding and 1 following exclude group), count(*) over (partition by g order by v groups between 1 preceding and 1 following exclude ties), count(*) over (partition by g order by v groups between 1 preceding and 1 following exclude no others) from w order by id;
+select id, sum(id) over (order by v range between 10 preceding and 10 following exclude ties), sum(id) over (order by v range between 10 preceding and 10 following exclude group), min(id) over (order by v desc range between unbounded preceding and current row exclude current row) from w order by id;
+select id, first_value(id) over x, last_value(id) over x, nth_value(id, 2) over x from w window x as (partition by g order by v, id rows between 2 preceding and 2 following exclude current row) order by id;
+select id, first_value(id) over x, last_value(id) over x, nth_value(id, 3) over x from w window x as (partition by g order by v groups between 1 preceding and 1 following exclude group) order by id;
+select id, first_value(id) over x, last_value(id) over x from w window x as (order by v, id rows between 1 following and 3 following exclude ties) order by id;
+select id, max(n) over (order by v nulls first groups between 1 following and 1 following exclude group) from w order by id;
+select id, string_agg(g, '-') over (order by id), string_agg(id::text, ',') over (partition by g order by id rows between 1 preceding and 1 following), string_agg(id::text, g) over (order by id rows between 2 preceding and current row exclude current row) from w order by id;
+select sum(id) over (groups 1 preceding) from w;
+select sum(id) over (groups between unbounded preceding and unbounded following) from w;
+select sum(id) over (order by v groups -1 preceding) from w;
+select sum(id) over (order by v groups null preceding) from w;
+select sum(id) over (order by v groups v preceding) from w;
+select sum(id) over (order by v groups 'x' preceding) from w;
+select sum(id) over (order by v groups between 1 following and 1 preceding) from w;
+select sum(id) over (x exclude ties) from w window x as (order by v);
+select sum(id) over (x) from w window x as (order by v rows unbounded preceding exclude ties);
+select count(*), sum(s), sum(c) from (select sum(v) over (partition by v % 7 order by v / 10 groups between 3 preceding and 2 following exclude ties) s, count(*) over (order by v / 100 groups 2 preceding exclude group) c from generate_series(1, 3000) g(v)) q;
