@@ -348,6 +348,8 @@ tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint
 tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr *node, Expr **out,
                            Error *err) MUST_CHECK;
+/* (s1, e1) OVERLAPS (s2, e2): four arguments, which are changed. (overlaps.c) */
+tcudb_status bind_overlaps(Binder *b, Expr **args, int position, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_minmax(Binder *b, Block *block, const PgQuery__MinMaxExpr *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_booltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;

@@ -79,11 +79,28 @@ tcudb_status bind_minmax(Binder *b, Block *block, const PgQuery__MinMaxExpr *nod
     return bind_call(b, FUNC_FUNCTION, least ? "least" : "greatest", args, n, position, position, out, err);
 }
 
+/* (a, b) IS NULL, IS NOT NULL: all columns are NULL, no column is; so that neither may be true. */
+static tcudb_status row_nulltest(Binder *b, Block *block, const PgQuery__NullTest *test, int position, Expr **out,
+                                 Error *err)
+{
+    const PgQuery__RowExpr *row = test->arg->row_expr;
+    *out = NULL;
+    for (size_t i = 0; i < row->n_args; i++) {
+        Expr *arg = NULL;
+        if (NODE_IS(row->args[i], ROW_EXPR)) return error_unsupported(err, position, "a row within a row");
+        TRY(bind_expr(b, block, row->args[i], &arg, err));
+        TRY(bind_call(b, FUNC_OPERATOR, "is null", &arg, 1, position, position, &arg, err));
+        if (test->nulltesttype != PG_QUERY__NULL_TEST_TYPE__IS_NULL) TRY(bind_not(b, arg, position, &arg, err));
+        TRY(bind_and_or(b, EXPR_AND, *out, arg, out, err));
+    }
+    return *out != NULL ? TCUDB_OK : bind_bool_const(b, true, position, out, err);
+}
+
 tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err)
 {
     const PgQuery__NullTest *test = node->null_test;
     int position = bind_node_position(b, node);
-    if (NODE_IS(test->arg, ROW_EXPR)) return error_unsupported(err, position, "IS NULL of a row");
+    if (NODE_IS(test->arg, ROW_EXPR)) return row_nulltest(b, block, test, position, out, err);
     Expr *arg = NULL;
     TRY(bind_expr(b, block, test->arg, &arg, err));
     TRY(bind_call(b, FUNC_OPERATOR, "is null", &arg, 1, position, position, out, err));

@@ -60,7 +60,6 @@ bool bind_foreign_function(const char *name)
         "make_timestamptz",
         "nextval",
         "numrange",
-        "overlaps",
         "parse_ident",
         "pg_backend_pid",
         "pg_column_size",
@@ -135,6 +134,7 @@ tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint
         {"current_schema", "public"},
     };
     *out = NULL;
+    if (nargs == 4 && strcmp(name, "overlaps") == 0) return bind_overlaps(b, args, position, out, err);
     for (size_t i = 0; nargs == 0 && i < sizeof functions / sizeof functions[0]; i++) {
         if (strcmp(functions[i].name, name) != 0) continue;
         return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(functions[i].value)}, position, out, err);

@@ -232,21 +232,44 @@ static tcudb_status between(Binder *b, Block *block, const Op *op, Expr **out, E
     return negated ? bind_not(b, *out, op->start, out, err) : TCUDB_OK;
 }
 
-static tcudb_status distinct_from(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+static tcudb_status distinct_values(Binder *b, const Op *op, Expr **args, Expr **out, Error *err)
 {
-    Expr *args[2];
-    TRY(bind_expr(b, block, op->node->lexpr, &args[0], err));
-    TRY(bind_expr(b, block, op->node->rexpr, &args[1], err));
     if (bind_is_null_const(args[0]) || bind_is_null_const(args[1])) {
         Expr *other = bind_is_null_const(args[1]) ? args[0] : args[1];
         if (other->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, other, TYPE(TYPE_TEXT), CAST_IMPLICIT, 0, &other, err));
         TRY(bind_call(b, FUNC_OPERATOR, "is null", &other, 1, op->position, op->start, out, err));
-        return op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? bind_not(b, *out, op->start, out, err)
-                                                                         : TCUDB_OK;
+        return bind_not(b, *out, op->start, out, err);
     }
-    TRY(binary(b, op, "is distinct from", args[0], args[1], out, err));
-    return op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT ? TCUDB_OK
-                                                                     : bind_not(b, *out, op->start, out, err);
+    return binary(b, op, "is distinct from", args[0], args[1], out, err);
+}
+
+/* (a, b) IS DISTINCT FROM (c, d): in some column. */
+static tcudb_status distinct_rows(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    Expr **left = NULL, **right = NULL;
+    uint32_t n = 0;
+    TRY(row_operands(b, block, op, &left, &right, &n, err));
+    *out = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *args[2] = {left[i], right[i]}, *test = NULL;
+        TRY(distinct_values(b, op, args, &test, err));
+        TRY(bind_and_or(b, EXPR_OR, *out, test, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status distinct_from(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    Expr *args[2];
+    if (is_row(op->node->lexpr) || is_row(op->node->rexpr)) {
+        TRY(distinct_rows(b, block, op, out, err));
+    } else {
+        TRY(bind_expr(b, block, op->node->lexpr, &args[0], err));
+        TRY(bind_expr(b, block, op->node->rexpr, &args[1], err));
+        TRY(distinct_values(b, op, args, out, err));
+    }
+    bool distinct = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_DISTINCT;
+    return distinct ? TCUDB_OK : bind_not(b, *out, op->start, out, err);
 }
 
 /* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of the type that = compares a as. */
