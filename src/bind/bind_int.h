@@ -10,6 +10,8 @@
 
 typedef struct Block Block;
 typedef struct WindowDef WindowDef;
+typedef struct SrfUse SrfUse;
+typedef struct GroupMap GroupMap;
 
 enum { BIND_DEPTH_MAX = 2500, VIEW_DEPTH_MAX = 64, COLUMNS_MAX = 1664 };
 
@@ -125,6 +127,8 @@ struct Block {
     Node *const *windows;           /* WINDOW clause */
     size_t nwindows;
     WindowDef *window_defs; /* of the calls met */
+    SrfUse *srfs;           /* functions that yield rows, in the select list; the last one met first */
+    uint32_t nsrfs;
     bool in_window;
     bool in_agg;       /* inside an aggregate's arguments */
     Block *agg_owner;  /* the innermost query whose columns they use so far */
@@ -190,6 +194,18 @@ tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes,
 tcudb_status bind_table_scan(Binder *b, const Table *table, ColId *rowid, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,
                                  bool *lateral, Error *err) MUST_CHECK;
+/* The scan of a table function whose arguments stand in `place`. */
+tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+                                Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
+/* ---- srf.c */
+tcudb_status bind_srf_call(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call, Expr **out,
+                           Error *err) MUST_CHECK;
+/* 0A000 if there are more than `before` now. */
+tcudb_status bind_srf_refuse(const Block *block, uint32_t before, const char *what, Error *err) MUST_CHECK;
+bool bind_srf_has(const Block *block, const Expr *e);
+tcudb_status bind_srf_rewrite(GroupMap *map, const Block *block, Error *err) MUST_CHECK;
+tcudb_status bind_srf_plan(Binder *b, const Block *block, Plan *plan, Plan **out, Error *err) MUST_CHECK;
+tcudb_status bind_with_ordinality(Binder *b, Plan *plan, Plan **out, Error *err) MUST_CHECK;
 /* Applies alias and column aliases of FROM to an item. */
 tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias, Error *err) MUST_CHECK;
 
@@ -257,7 +273,6 @@ typedef tcudb_status (*BindKeyFn)(void *ctx, const Node *node, uint32_t *key, Er
 tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
                              ApplyList *post, GroupKeys *out, Error *err) MUST_CHECK;
 /* The AGGREGATE node over input; and the map that turns expressions over the input into ones over it. */
-typedef struct GroupMap GroupMap;
 tcudb_status bind_group_plan(Binder *b, Block *block, const GroupKeys *keys, Plan *input, Plan **out, GroupMap **map,
                              Error *err) MUST_CHECK;
 /* ---- grouping.c */
@@ -269,6 +284,7 @@ tcudb_status bind_grouping_call(Binder *b, Block *block, const PgQuery__Grouping
 tcudb_status bind_grouping_plan(Binder *b, const Block *block, const GroupKeys *keys, const NamedExpr *groups,
                                 Plan *input, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_group_rewrite(GroupMap *map, Expr *e, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_group_rewrite_plan(GroupMap *map, Plan *plan, Error *err) MUST_CHECK;
 tcudb_status bind_group_rewrite_applies(GroupMap *map, ApplyList *list, Error *err) MUST_CHECK;
 
 typedef struct SortList {

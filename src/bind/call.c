@@ -314,8 +314,7 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
         return error_unsupported(err, bind_node_position(b, call->args[i]), "a named argument of %s", name);
     }
     if (bind_foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
-    bool rows = b->env->find_table_func != NULL && b->env->find_table_func(str_of(name)) != NULL;
-    return rows ? error_unsupported(err, position, "%s outside FROM", name) : TCUDB_OK;
+    return TCUDB_OK;
 }
 
 /* schema.f(...): there are no functions in any other schema. */
@@ -362,6 +361,8 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
+    const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));
+    if (rows != NULL && !call->func_variadic) return bind_srf_call(b, block, rows, call, out, err);
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(bind_system_function(b, name, args, (uint32_t)call->n_args, position, out, err));

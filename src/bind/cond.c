@@ -43,7 +43,9 @@ tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, E
     TRY_PTR(args);
     Expr **results = ARENA_ARRAY(b->arena, Expr *, node->n_args + 1, err);
     TRY_PTR(results);
+    uint32_t before = block->nsrfs;
     TRY(case_args(b, block, node, args, err));
+    TRY(bind_srf_refuse(block, before, "CASE", err));
     results[nresults++] = args[nargs - 1]; /* ELSE counts first, as in PostgreSQL */
     for (uint32_t i = 1; i < nargs; i += 2) results[nresults++] = args[i];
     Type type = {0};
@@ -59,8 +61,9 @@ tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr 
 {
     Expr **args = NULL;
     Type type = {0};
-    uint32_t n = (uint32_t)node->n_args;
+    uint32_t n = (uint32_t)node->n_args, before = block->nsrfs;
     TRY(bind_expr_list(b, block, node->args, n, &args, err));
+    TRY(bind_srf_refuse(block, before, "COALESCE", err));
     TRY(bind_unify(b, args, n, "COALESCE", bind_mismatch(args, n), &type, err));
     *out = expr_node(b->arena, EXPR_COALESCE, type, args, n, bind_position(b, node->location), err);
     TRY_PTR(*out);

@@ -49,6 +49,7 @@ static bool find_aggregate(void *ctx, const Expr *e)
 /* A target used as a key must hold no aggregate; its subqueries move below the aggregation. */
 static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList *post, Error *err)
 {
+    if (bind_srf_has(block, e)) return error_unsupported(err, e->position, "a set-returning function in GROUP BY");
     AggregateSearch search = {block, NULL};
     (void)expr_walk(e, find_aggregate, &search);
     if (search.found != NULL) {
@@ -275,12 +276,12 @@ static tcudb_status rewrite_slot(void *ctx, Expr **slot, Error *err)
     return bind_group_rewrite(ctx, *slot, slot, err);
 }
 
-static tcudb_status rewrite_plan(GroupMap *map, Plan *plan, Error *err)
+tcudb_status bind_group_rewrite_plan(GroupMap *map, Plan *plan, Error *err)
 {
     TRY(bind_enter(map->b, err));
     tcudb_status status = plan_each_expr(plan, rewrite_slot, map, err);
     for (uint32_t i = 0; status == TCUDB_OK && i < plan->ninputs; i++) {
-        status = rewrite_plan(map, plan->inputs[i], err);
+        status = bind_group_rewrite_plan(map, plan->inputs[i], err);
     }
     bind_leave(map->b);
     return status;
@@ -290,7 +291,7 @@ tcudb_status bind_group_rewrite_applies(GroupMap *map, ApplyList *list, Error *e
 {
     for (ApplySpec *spec = list->first; spec != NULL; spec = spec->next) {
         map->in_subquery = true;
-        TRY(rewrite_plan(map, spec->right, err));
+        TRY(bind_group_rewrite_plan(map, spec->right, err));
         map->in_subquery = false;
         if (spec->test != NULL) TRY(bind_group_rewrite(map, spec->test, &spec->test, err));
     }

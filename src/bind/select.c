@@ -165,6 +165,7 @@ static tcudb_status apply_group(Binder *b, Select *s, Error *err)
     }
     TRY(bind_group_rewrite_applies(map, &s->post_applies, err));
     TRY(bind_window_rewrite(map, &s->block, err));
+    TRY(bind_srf_rewrite(map, &s->block, err));
     if (s->having != NULL) TRY(bind_group_rewrite(map, s->having, &s->having, err));
     return bind_group_rewrite_applies(map, &s->having_applies, err);
 }
@@ -173,6 +174,7 @@ static tcudb_status apply_projection(Binder *b, Select *s, Error *err)
 {
     TRY(bind_plan_apply(b, s->plan, &s->post_applies, &s->plan, err));
     TRY(bind_window_plan(b, &s->block, s->plan, &s->plan, err));
+    TRY(bind_srf_plan(b, &s->block, s->plan, &s->plan, err));
     for (uint32_t i = 0; i < s->targets.n; i++) {
         NamedExpr *target = &s->targets.exprs[i];
         target->col = bind_new_col(b, target->expr->type, target->col.name);

@@ -14,6 +14,7 @@ typedef struct FuncArgs {
     TableFuncArg *args; /* values of constants; NULLs of the right type for the others */
     Expr **exprs;
     bool dynamic; /* some argument is known at run time only */
+    Place place;
     ApplyList applies;
 } FuncArgs;
 
@@ -31,7 +32,7 @@ static tcudb_status function_arg(Binder *b, Block *block, const TableFunc *func,
     ApplyList *applies_before = block->applies;
     Place place_before = block->place;
     block->applies = &out->applies;
-    block->place = PLACE_FROM_FUNCTION;
+    block->place = out->place;
     Expr *e = NULL;
     tcudb_status status = bind_expr(b, block, node, &e, err);
     block->applies = applies_before;
@@ -102,10 +103,10 @@ static tcudb_status run_time_args(Binder *b, FuncArgs *args, size_t n, const Tab
     return plan_project(b->arena, *out, exprs, scan->ncols, out, err);
 }
 
-static tcudb_status function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
-                                  Plan **out, bool *dynamic, Error *err)
+tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
+                                Place place, Plan **out, bool *dynamic, Error *err)
 {
-    FuncArgs args = {0};
+    FuncArgs args = {.place = place};
     TableFuncBound *bound = ARENA_NEW(b->arena, TableFuncBound, err);
     TRY_PTR(bound);
     TRY(function_args(b, block, func, call, &args, err));
@@ -154,13 +155,12 @@ static tcudb_status scalar_scan(Binder *b, Block *block, const Node *node, const
 /* PostgreSQL names a one-column function's column after the alias, or the function. */
 static void name_single_column(ScopeItem *item, const PgQuery__Alias *alias)
 {
-    if (item->ncols == 1 && alias != NULL && alias->n_colnames == 0) item->cols[0].name = str_of(alias->aliasname);
+    if (alias != NULL && alias->n_colnames == 0) item->cols[0].name = str_of(alias->aliasname);
 }
 
 tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,
                                  bool *lateral, Error *err)
 {
-    if (range->ordinality) return error_unsupported(err, 0, "WITH ORDINALITY");
     if (range->is_rowsfrom || range->n_functions != 1) return error_unsupported(err, 0, "ROWS FROM");
     if (range->n_coldeflist > 0) return error_unsupported(err, 0, "a column definition list");
     const Node *list = range->functions[0];
@@ -174,13 +174,15 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
     }
     *lateral = func == NULL;
     if (func != NULL)
-        TRY(function_scan(b, block, func, node->func_call, out, lateral, err));
+        TRY(bind_function_scan(b, block, func, node->func_call, PLACE_FROM_FUNCTION, out, lateral, err));
     else
         TRY(scalar_scan(b, block, node, name, out, err));
     ScopeItem *item = NULL;
+    bool single = (*out)->ncols == 1;
+    if (range->ordinality) TRY(bind_with_ordinality(b, *out, out, err));
     TRY(bind_scope_item_of_plan(b, str_of(name), *out, (*out)->ncols, &item, err));
     item->any_case = func != NULL;
-    name_single_column(item, range->alias);
+    if (single) name_single_column(item, range->alias);
     TRY(bind_alias(b, item, range->alias, err));
     return bind_scope_add(b, block, item, err);
 }
