@@ -197,6 +197,10 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
 /* The scan of a table function whose arguments stand in `place`. */
 tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
                                 Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
+/* unnest(ARRAY[...]), unnest(string_to_array(...)) */
+bool bind_is_unnest(const PgQuery__FuncCall *call);
+tcudb_status bind_unnest(Binder *b, Block *block, const PgQuery__FuncCall *call, Place place, Plan **out,
+                         Error *err) MUST_CHECK;
 /* ---- srf.c */
 tcudb_status bind_srf_call(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call, Expr **out,
                            Error *err) MUST_CHECK;

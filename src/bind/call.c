@@ -362,7 +362,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
     const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));
-    if (rows != NULL && !call->func_variadic) return bind_srf_call(b, block, rows, call, out, err);
+    if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(bind_system_function(b, name, args, (uint32_t)call->n_args, position, out, err));

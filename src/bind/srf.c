@@ -55,10 +55,13 @@ tcudb_status bind_srf_call(Binder *b, Block *block, const TableFunc *func, const
     TRY(check_place(block, position, err));
     SrfUse *use = ARENA_NEW(b->arena, SrfUse, err);
     TRY_PTR(use);
-    TRY(bind_function_scan(b, block, func, call, block->place, &use->scan, &dynamic, err));
+    if (func == NULL)
+        TRY(bind_unnest(b, block, call, block->place, &use->scan, err));
+    else
+        TRY(bind_function_scan(b, block, func, call, block->place, &use->scan, &dynamic, err));
     if (block->nsrfs != before)
         return error_unsupported(err, block->srfs->position, "a set-returning function within another");
-    if (use->scan->ncols != 1) return error_unsupported(err, position, "%s outside FROM", func->name);
+    if (use->scan->ncols != 1) return error_unsupported(err, position, "%s outside FROM", bind_func_name(call));
     use->position = position;
     use->next = block->srfs;
     block->srfs = use;
@@ -135,7 +138,7 @@ static tcudb_status join_numbered(Binder *b, Plan *left, Plan *right, Plan **out
     exprs[l + r].col = bind_new_col(b, TYPE(TYPE_INT8), "ordinality");
     exprs[l + r].expr = expr_node(b->arena, EXPR_COALESCE, TYPE(TYPE_INT8), numbers, 2, 0, err);
     TRY_PTR(exprs[l + r].expr);
-    return bind_plan_project(b, join, exprs, l + r + 1, out, err);
+    return plan_project(b->arena, join, exprs, l + r + 1, out, err);
 }
 
 static tcudb_status side_by_side(Binder *b, const Block *block, Plan **out, Error *err)

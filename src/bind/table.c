@@ -111,8 +111,9 @@ tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, 
     TRY_PTR(bound);
     TRY(function_args(b, block, func, call, &args, err));
     tcudb_status status = func->bind(b->arena, args.args, (uint32_t)call->n_args, bound, err);
-    if (status != TCUDB_OK) {
-        if (err != NULL && err->position == 0) err->position = bind_position(b, call->location);
+    if (status != TCUDB_OK) { /* what a scalar function would say when it runs has no place in the text */
+        bool runs = func->dynamic && err != NULL && strncmp(err->sqlstate, "42", 2) != 0;
+        if (err != NULL && err->position == 0 && !runs) err->position = bind_position(b, call->location);
         return status;
     }
     Plan *plan = plan_new(b->arena, PLAN_FUNC_SCAN, 0, bound->ncols, err);
@@ -158,6 +159,90 @@ static void name_single_column(ScopeItem *item, const PgQuery__Alias *alias)
     if (alias != NULL && alias->n_colnames == 0) item->cols[0].name = str_of(alias->aliasname);
 }
 
+/* ---- unnest(ARRAY[a, b]) and unnest(string_to_array(text, delimiter)): there are no arrays but these */
+
+static const Node *unnest_argument(const PgQuery__FuncCall *call)
+{
+    bool plain = strcmp(bind_func_name(call), "unnest") == 0 && call->n_args == 1 && call->over == NULL;
+    const Node *arg = plain ? call->args[0] : NULL;
+    while (arg != NULL && NODE_IS(arg, TYPE_CAST) && NODE_IS(arg->type_cast->arg, A_ARRAY_EXPR))
+        arg = arg->type_cast->arg;
+    if (arg == NULL || NODE_IS(arg, A_ARRAY_EXPR)) return arg;
+    bool split = NODE_IS(arg, FUNC_CALL) && strcmp(bind_func_name(arg->func_call), "string_to_array") == 0;
+    return split ? arg : NULL;
+}
+
+bool bind_is_unnest(const PgQuery__FuncCall *call)
+{
+    return unnest_argument(call) != NULL;
+}
+
+/* ARRAY[...]::type[] casts the elements. */
+static tcudb_status array_type(Binder *b, const Node *arg, Expr **items, uint32_t n, int position, Type *type,
+                               Error *err)
+{
+    if (n == 0 && !NODE_IS(arg, TYPE_CAST)) {
+        error_at(err, SQLSTATE_INDETERMINATE_DATATYPE, position, "cannot determine type of empty array");
+        error_hint(err, "Explicitly cast to the desired type, for example ARRAY[]::integer[].");
+        return TCUDB_ERROR;
+    }
+    if (!NODE_IS(arg, TYPE_CAST)) {
+        bool unknown = true;
+        for (uint32_t i = 0; i < n; i++) unknown &= items[i]->type.id == TYPE_UNKNOWN;
+        if (!unknown) return bind_unify(b, items, n, "ARRAY", bind_mismatch(items, n), type, err);
+        *type = TYPE(TYPE_TEXT);
+    } else {
+        PgQuery__TypeName element = *arg->type_cast->type_name;
+        element.n_array_bounds = 0;
+        TRY(bind_typename(b, &element, type, err));
+    }
+    for (uint32_t i = 0; i < n; i++)
+        TRY(bind_coerce(b, items[i], *type, CAST_EXPLICIT, items[i]->position, &items[i], err));
+    return TCUDB_OK;
+}
+
+static tcudb_status array_rows(Binder *b, Block *block, const PgQuery__FuncCall *call, Plan **out, Error *err)
+{
+    const PgQuery__AArrayExpr *array = unnest_argument(call)->a_array_expr;
+    Expr **items = NULL;
+    Type type = {0};
+    uint32_t n = (uint32_t)array->n_elements;
+    for (uint32_t i = 0; i < n; i++)
+        if (NODE_IS(array->elements[i], A_ARRAY_EXPR))
+            return error_unsupported(err, bind_node_position(b, array->elements[i]), "an array of arrays");
+    TRY(bind_expr_list(b, block, array->elements, n, &items, err));
+    TRY(array_type(b, call->args[0], items, n, bind_position(b, array->location), &type, err));
+    Plan *plan = plan_new(b->arena, PLAN_VALUES, 0, 1, err);
+    TRY_PTR(plan);
+    plan->cols[0] = bind_new_col(b, type, "unnest");
+    plan->values.rows_exprs = items;
+    plan->values.nrows = n;
+    *out = plan;
+    return TCUDB_OK;
+}
+
+tcudb_status bind_unnest(Binder *b, Block *block, const PgQuery__FuncCall *call, Place place, Plan **out, Error *err)
+{
+    const Node *arg = unnest_argument(call);
+    bool dynamic;
+    if (NODE_IS(arg, FUNC_CALL)) {
+        const TableFunc *split = b->env->find_table_func(STR_LIT("string_to_table"));
+        TRY(bind_function_scan(b, block, split, arg->func_call, place, out, &dynamic, err));
+        (*out)->cols[0].name = "unnest";
+        return TCUDB_OK;
+    }
+    ApplyList list = {0}, *applies_before = block->applies;
+    Place place_before = block->place;
+    block->applies = &list;
+    block->place = place;
+    tcudb_status status = array_rows(b, block, call, out, err);
+    block->applies = applies_before;
+    block->place = place_before;
+    TRY(status);
+    if (list.first == NULL) return TCUDB_OK;
+    return error_unsupported(err, list.first->position, "a subquery in unnest");
+}
+
 tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,
                                  bool *lateral, Error *err)
 {
@@ -173,7 +258,9 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
         if (b->env->find_table_func != NULL) func = b->env->find_table_func(str_of(name));
     }
     *lateral = func == NULL;
-    if (func != NULL)
+    if (func == NULL && NODE_IS(node, FUNC_CALL) && bind_is_unnest(node->func_call))
+        TRY(bind_unnest(b, block, node->func_call, PLACE_FROM_FUNCTION, out, err));
+    else if (func != NULL)
         TRY(bind_function_scan(b, block, func, node->func_call, PLACE_FROM_FUNCTION, out, lateral, err));
     else
         TRY(scalar_scan(b, block, node, name, out, err));

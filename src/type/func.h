@@ -71,6 +71,10 @@ typedef struct FuncCall {
     Type result;
 } FuncCall;
 
+/* The texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
+tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const char *function, Str **out, uint32_t *n,
+                              Error *err) MUST_CHECK;
+
 /* Fills *out or reports 42883 (no such function: "operator does not exist: text + integer" with
  * PostgreSQL's hint) or 42725 (ambiguous), at `position`. */
 tcudb_status func_resolve(FuncKind kind, Str name, const Type *args, uint32_t nargs, int position, FuncCall *out,

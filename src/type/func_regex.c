@@ -638,3 +638,53 @@ done:
     cache_free(&cache);
     return status;
 }
+
+/* ---- splitting */
+
+/* The next match that splits: not an empty one at the text's ends or right behind the last match. */
+static tcudb_status next_split(const Regex *re, Str s, uint32_t *at, uint32_t last_end, Str *found, bool *hit,
+                               Error *err)
+{
+    for (;;) {
+        bool set;
+        TRY(next_match(re, s, at, hit, err));
+        if (!*hit) return TCUDB_OK;
+        *found = capture(re, s, 0, &set);
+        uint32_t start = (uint32_t)(found->ptr - s.ptr);
+        if (start < s.len && start + found->len > last_end) return TCUDB_OK;
+    }
+}
+
+static tcudb_status split(Arena *arena, const Regex *re, Str s, Str **out, uint32_t *n, Error *err)
+{
+    uint32_t at = 0, last_end = 0, cap = 0;
+    bool hit = true;
+    Str found = {0};
+    while (hit) {
+        TRY(next_split(re, s, &at, last_end, &found, &hit, err));
+        uint32_t end = hit ? (uint32_t)(found.ptr - s.ptr) : s.len;
+        if (*n == cap) {
+            Str *more = ARENA_ARRAY(arena, Str, cap == 0 ? 16 : 2 * cap, err);
+            TRY_PTR(more);
+            if (cap > 0) memcpy(more, *out, cap * sizeof *more);
+            cap = cap == 0 ? 16 : 2 * cap;
+            *out = more;
+        }
+        (*out)[(*n)++] = end > last_end ? (Str){s.ptr + last_end, end - last_end} : (Str){"", 0};
+        if (hit) last_end = end + found.len;
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const char *function, Str **out, uint32_t *n,
+                              Error *err)
+{
+    RegexFlags options;
+    Regex re;
+    *n = 0;
+    TRY(read_flags(flags, function, &options, err));
+    TRY(regex_compile(arena, pattern, options.options, false, &re, err));
+    tcudb_status status = split(arena, &re, s, out, n, err);
+    regex_free(&re);
+    return status;
+}

@@ -1,0 +1,207 @@
+/*
+ * fn_split.c: string_to_table(text, delimiter [, null]) and regexp_split_to_table(text, pattern [, flags]).
+ *
+ * The pieces are found while binding, at run time once a row where the arguments are columns; the one task yields them
+ * in order. A NULL delimiter cuts between all characters, an empty one nowhere; an empty text has no piece, but for
+ * regexp_split_to_table, where it is one. A piece equal to `null` is NULL. The second function's work is
+ * type/func_regex.c's.
+ */
+#include "plan/table_func.h"
+#include "type/func.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+typedef struct Pieces {
+    Str *texts; /* ptr NULL: NULL */
+    uint64_t n, cap;
+} Pieces;
+
+static tcudb_status no_such_function(const char *name, const TableFuncArg *args, uint32_t nargs, Error *err)
+{
+    char list[160] = "";
+    size_t at = 0;
+    for (uint32_t i = 0; i < nargs && at < sizeof list - 40; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i > 0 ? ", " : "",
+                               type_base_name(args[i].value.type));
+    error_at(err, SQLSTATE_UNDEFINED_FUNCTION, 0, "function %s(%s) does not exist", name, list);
+    error_hint(err,
+               "No function matches the given name and argument types. You might need to add explicit type casts.");
+    return TCUDB_ERROR;
+}
+
+static bool is_text(const TableFuncArg *arg)
+{
+    TypeId id = arg->value.type.id;
+    return arg->name.len == 0 && (id == TYPE_TEXT || id == TYPE_VARCHAR || id == TYPE_BPCHAR || id == TYPE_UNKNOWN);
+}
+
+static tcudb_status check_args(const char *name, const TableFuncArg *args, uint32_t nargs, Error *err)
+{
+    bool fits = nargs == 2 || nargs == 3;
+    for (uint32_t i = 0; i < nargs; i++) fits = fits && is_text(&args[i]);
+    return fits ? TCUDB_OK : no_such_function(name, args, nargs, err);
+}
+
+static tcudb_status bound_of(Arena *arena, const char *name, Pieces *pieces, TableFuncBound *out, Error *err)
+{
+    *out = (TableFuncBound){.state = pieces, .ncols = 1, .rows = pieces->n > 0 ? (double)pieces->n : 10};
+    out->names = ARENA_ARRAY(arena, const char *, 1, err);
+    TRY_PTR(out->names);
+    out->types = ARENA_ARRAY(arena, Type, 1, err);
+    TRY_PTR(out->types);
+    out->names[0] = name;
+    out->types[0] = TYPE(TYPE_TEXT);
+    return TCUDB_OK;
+}
+
+static tcudb_status add_piece(Arena *arena, Pieces *p, Str text, const Value *null, Error *err)
+{
+    if (p->n == p->cap) {
+        uint64_t cap = p->cap == 0 ? 16 : 2 * p->cap;
+        Str *texts = ARENA_ARRAY(arena, Str, cap, err);
+        TRY_PTR(texts);
+        if (p->n > 0) memcpy(texts, p->texts, p->n * sizeof *texts);
+        p->texts = texts;
+        p->cap = cap;
+    }
+    bool is_null = null != NULL && !null->null && str_equal(null->str, text);
+    p->texts[p->n++] = is_null ? (Str){NULL, 0} : text.len == 0 ? (Str){"", 0} : text;
+    return TCUDB_OK;
+}
+
+static uint32_t char_length(const char *at, const char *end)
+{
+    uint32_t n = 1;
+    while (at + n < end && ((unsigned char)at[n] & 0xC0) == 0x80) n++;
+    return n;
+}
+
+static tcudb_status split_text(Arena *arena, Str s, const Value *delimiter, const Value *null, Pieces *p, Error *err)
+{
+    const char *end = s.ptr + s.len;
+    for (const char *at = s.ptr; delimiter->null && at < end;) {
+        uint32_t n = char_length(at, end);
+        TRY(add_piece(arena, p, (Str){at, n}, null, err));
+        at += n;
+    }
+    if (delimiter->null || s.len == 0) return TCUDB_OK;
+    const char *at = s.ptr;
+    for (const char *found; delimiter->str.len > 0; at = found + delimiter->str.len) {
+        found = memmem(at, (size_t)(end - at), delimiter->str.ptr, delimiter->str.len);
+        if (found == NULL) break;
+        TRY(add_piece(arena, p, (Str){at, (uint32_t)(found - at)}, null, err));
+    }
+    return add_piece(arena, p, (Str){at, (uint32_t)(end - at)}, null, err);
+}
+
+static tcudb_status string_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+{
+    TRY(check_args("string_to_table", args, nargs, err));
+    Pieces *p = ARENA_NEW(arena, Pieces, err);
+    TRY_PTR(p);
+    const Value *null = nargs == 3 ? &args[2].value : NULL;
+    if (!args[0].value.null) TRY(split_text(arena, args[0].value.str, &args[1].value, null, p, err));
+    return bound_of(arena, "string_to_table", p, out, err);
+}
+
+static tcudb_status regexp_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+{
+    TRY(check_args("regexp_split_to_table", args, nargs, err));
+    Pieces *p = ARENA_NEW(arena, Pieces, err);
+    TRY_PTR(p);
+    bool null = false;
+    for (uint32_t i = 0; i < nargs; i++) null |= args[i].value.null;
+    Str flags = nargs == 3 && !null ? args[2].value.str : (Str){"", 0};
+    uint32_t n = 0;
+    if (!null) {
+        TRY(text_regex_split(arena, args[0].value.str, args[1].value.str, flags, "regexp_split_to_table", &p->texts, &n,
+                             err));
+    }
+    p->n = n;
+    return bound_of(arena, "regexp_split_to_table", p, out, err);
+}
+
+/* ---- rows */
+
+struct TableFuncScan {
+    const Pieces *pieces;
+    Mem *mem;
+    uint32_t ncols; /* 0 (count(*)) or 1 */
+    uint64_t done;
+};
+
+static tcudb_status split_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
+                               TableFuncScan **out, uint64_t *tasks, Error *err)
+{
+    (void)columns;
+    TableFuncScan *scan = mem_alloc_zero(mem, sizeof *scan, err);
+    TRY_PTR(scan);
+    *scan = (TableFuncScan){.pieces = bound->state, .mem = mem, .ncols = ncols};
+    *tasks = scan->pieces->n > 0;
+    *out = scan;
+    return TCUDB_OK;
+}
+
+static tcudb_status fill(const Pieces *p, uint64_t first, uint32_t n, Arena *arena, Vector *v, Error *err)
+{
+    TRY(vec_new(arena, TYPE(TYPE_TEXT), n, v, err));
+    Str *texts = v->data;
+    for (uint32_t i = 0; i < n; i++) {
+        texts[i] = p->texts[first + i];
+        if (texts[i].ptr != NULL) continue;
+        TRY(vec_need_valid(arena, v, n, err));
+        bit_clear(v->valid, i);
+        texts[i] = (Str){"", 0};
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status split_next(TableFuncScan *scan, uint64_t task, void **cursor, Arena *arena, Batch *out, bool *done,
+                               Error *err)
+{
+    const Pieces *p = scan->pieces;
+    (void)task, (void)cursor;
+    assert(scan->done <= p->n);
+    *out = (Batch){.ncols = scan->ncols};
+    out->cols = ARENA_ARRAY(arena, Vector, scan->ncols, err);
+    TRY_PTR(out->cols);
+    *done = scan->done == p->n;
+    if (*done) return TCUDB_OK;
+    out->rows = out->n = p->n - scan->done < BATCH_ROWS ? (uint32_t)(p->n - scan->done) : BATCH_ROWS;
+    if (scan->ncols > 0) TRY(fill(p, scan->done, out->rows, arena, &out->cols[0], err));
+    scan->done += out->rows;
+    return TCUDB_OK;
+}
+
+static void split_end_task(TableFuncScan *scan, void *cursor)
+{
+    (void)scan, (void)cursor;
+}
+
+static void split_close(TableFuncScan *scan)
+{
+    mem_free(scan->mem, scan, sizeof *scan);
+}
+
+const TableFunc string_to_table_func = {
+    .name = "string_to_table",
+    .usage = "string_to_table(text, delimiter [, null]): the pieces of a text",
+    .dynamic = true,
+    .bind = string_bind,
+    .open = split_open,
+    .next = split_next,
+    .end_task = split_end_task,
+    .close = split_close,
+};
+
+const TableFunc regexp_split_func = {
+    .name = "regexp_split_to_table",
+    .usage = "regexp_split_to_table(text, pattern [, flags]): the texts between the matches of a regular expression",
+    .dynamic = true,
+    .bind = regexp_bind,
+    .open = split_open,
+    .next = split_next,
+    .end_task = split_end_task,
+    .close = split_close,
+};
