@@ -243,6 +243,16 @@ tcudb_status bind_unnest(Binder *b, Block *block, const PgQuery__FuncCall *call,
     return error_unsupported(err, list.first->position, "a subquery in unnest");
 }
 
+/* What FROM 'file' of other formats is rewritten to. */
+static tcudb_status check_format(const Binder *b, const char *name, const PgQuery__FuncCall *call, Error *err)
+{
+    const char *format = strcmp(name, "read_parquet") == 0 ? "Parquet" : strcmp(name, "read_json") == 0 ? "JSON" : NULL;
+    if (format == NULL) return TCUDB_OK;
+    tcudb_status status = error_unsupported(err, bind_position(b, call->location), "reading %s files", format);
+    error_hint(err, "Export the file as CSV, which FROM 'file.csv' reads.");
+    return status;
+}
+
 tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,
                                  bool *lateral, Error *err)
 {
@@ -256,6 +266,7 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
     if (NODE_IS(node, FUNC_CALL)) {
         name = bind_func_name(node->func_call);
         if (b->env->find_table_func != NULL) func = b->env->find_table_func(str_of(name));
+        if (func == NULL) TRY(check_format(b, name, node->func_call, err));
     }
     *lateral = func == NULL;
     if (func == NULL && NODE_IS(node, FUNC_CALL) && bind_is_unnest(node->func_call))

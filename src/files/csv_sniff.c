@@ -16,7 +16,14 @@
 #include <assert.h>
 #include <math.h>
 
-enum { SAMPLE_BYTES = 4 << 20, DIALECT_ROWS = 1000, DIALECT_BYTES = 1 << 18, SPARSE_ROWS = 10, MAX_PREAMBLE = 30 };
+enum {
+    SAMPLE_BYTES = 4 << 20,
+    DIALECT_ROWS = 1000,
+    DIALECT_BYTES = 1 << 18,
+    SPARSE_ROWS = 10,
+    MAX_PREAMBLE = 30,
+    MOST_NULS = 64 /* of so many bytes one may be a NUL */
+};
 
 static const double ONE_COLUMN_SCORE = 0.25;
 
@@ -99,10 +106,26 @@ static void guess_encoding(const CsvSample *s, CsvFormat *f)
         if (p[i] >= 0x80 && p[i] < 0xa0) f->encoding = ENCODING_WINDOWS1252;
 }
 
+/* Programs, pictures, spreadsheets: what would be guessed about them makes no sense. */
+static tcudb_status check_text(const CsvSample *s, const char *path, const CsvFormat *f, Error *err)
+{
+    size_t nuls = 0;
+    for (size_t i = 0; i < s->len; i++) nuls += s->text[i] == '\0';
+    bool archive = s->len >= 4 && memcmp(s->text, "PK\x03\x04", 4) == 0;
+    if (f->encoding == ENCODING_UTF16LE || f->encoding == ENCODING_UTF16BE) return TCUDB_OK;
+    if (!archive && nuls <= s->len / MOST_NULS) return TCUDB_OK;
+    tcudb_status status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "file \"%s\" is not text", path);
+    error_hint(err, archive
+                        ? "It is a spreadsheet or a zip archive: save the sheet as CSV, or unpack the archive."
+                        : "It has NUL bytes, as programs, pictures and other databases' files do: export it as CSV.");
+    return status;
+}
+
 static tcudb_status sniff_encoding(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
 {
     TRY(read_sample(s, o->paths[0], ENCODING_UTF8, err));
     guess_encoding(s, f);
+    if (!o->has_encoding) TRY(check_text(s, o->paths[0], f, err));
     if (o->has_encoding) {
         bool utf16 = o->encoding == ENCODING_UTF16LE && f->encoding == ENCODING_UTF16BE && f->bom;
         f->encoding = utf16 ? ENCODING_UTF16BE : o->encoding; /* "utf-16": the mark says which */

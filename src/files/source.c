@@ -110,8 +110,10 @@ static tcudb_status refill_raw(Source *s, Error *err)
 
 static tcudb_status damaged(const Source *s, Error *err, const char *what, const char *why)
 {
-    return error_set(err, SQLSTATE_DATA_CORRUPTED, "could not expand file \"%s\": %s data is damaged (%s)",
-                     source_name(s), what, why);
+    tcudb_status status = error_set(err, SQLSTATE_DATA_CORRUPTED,
+                                    "could not expand file \"%s\": %s data is damaged (%s)", source_name(s), what, why);
+    error_hint(err, "The file is cut short or broken: get it once more.");
+    return status;
 }
 
 static tcudb_status expand_gzip(Source *s, char *buffer, size_t size, size_t *got, Error *err)

@@ -124,7 +124,7 @@ static int encode(Job *job)
     char name[4096];
     tcudb_list_source source = job->as != 0 ? (tcudb_list_source)job->as : guess(job);
     if (tcudb_lists_encode_file(job->bytes, job->size, source, job->codec, &bytes, &size, &err) != TCUDB_OK)
-        return failed(&err);
+        return complain(job->file, err.message, DAMAGED);
     snprintf(name, sizeof(name), "%s.tcl", job->file);
     const char *out = job->out != NULL ? job->out : name;
     int status = write_file(job, out, job->out != NULL, bytes, size);
@@ -141,7 +141,8 @@ static int decode(Job *job, tcudb_lists *lists)
     void *bytes = NULL;
     size_t size = 0;
     char name[4096];
-    if (tcudb_lists_decode_file(lists, &bytes, &size, &err) != TCUDB_OK) return failed(&err);
+    if (tcudb_lists_decode_file(lists, &bytes, &size, &err) != TCUDB_OK)
+        return complain(job->file, err.message, DAMAGED);
     if (ends_with(job->file, ".tcl"))
         snprintf(name, sizeof(name), "%.*s", (int)(strlen(job->file) - 4), job->file);
     else
@@ -155,7 +156,7 @@ static int verify(Job *job, tcudb_lists *lists)
 {
     tcudb_error err;
     tcudb_lists_info info;
-    if (tcudb_lists_verify(lists, &err) != TCUDB_OK) return failed(&err);
+    if (tcudb_lists_verify(lists, &err) != TCUDB_OK) return complain(job->file, err.message, DAMAGED);
     tcudb_lists_describe(lists, &info);
     printf("%s: ok, %llu lists, %llu values, %llu blocks\n", job->file, (unsigned long long)info.lists,
            (unsigned long long)info.values, (unsigned long long)info.blocks);
@@ -267,7 +268,7 @@ static int inspect(Job *job, tcudb_lists *lists)
     for (uint64_t i = 0; i < info.lists; i++) {
         if (job->one_list && i != job->list) continue;
         for (uint64_t k = 0; k < tcudb_lists_blocks(lists, i); k++) {
-            if (tcudb_lists_block(lists, i, k, &b, &err) != TCUDB_OK) return failed(&err);
+            if (tcudb_lists_block(lists, i, k, &b, &err) != TCUDB_OK) return complain(job->file, err.message, DAMAGED);
             add_block(&s, &b);
             if (shown++ < job->blocks || !b.intact) print_block(i, k, &b);
         }
@@ -407,7 +408,8 @@ static int bench(Job *job, tcudb_lists *lists)
         source = info.source != TCUDB_FROM_API   ? info.source
                  : info.flags & TCUDB_LISTS_WIDE ? TCUDB_FROM_U64
                                                  : TCUDB_FROM_SEQUENCES;
-        if (tcudb_lists_decode_file(lists, &file, &size, &err) != TCUDB_OK) return failed(&err);
+        if (tcudb_lists_decode_file(lists, &file, &size, &err) != TCUDB_OK)
+            return complain(job->file, err.message, DAMAGED);
     }
     int status = 0;
     for (int codec = TCUDB_CODEC_VSE; codec >= 0 && status == 0; codec--)
@@ -487,7 +489,7 @@ static int run(Job *job, const char *verb)
     if (strcmp(verb, "encode") == 0) return encode(job);
     if (wants_set || is_set(job))
         if (tcudb_lists_open(job->bytes, job->size, strcmp(verb, "inspect") != 0, &lists, &err) != TCUDB_OK)
-            return failed(&err);
+            return complain(job->file, err.message, DAMAGED);
     if (strcmp(verb, "decode") == 0) status = decode(job, lists);
     if (strcmp(verb, "verify") == 0) status = verify(job, lists);
     if (strcmp(verb, "inspect") == 0) status = inspect(job, lists);
@@ -505,6 +507,7 @@ int cmd_codec(int argc, char **argv)
         fputs(usage, stdout);
         return 0;
     }
+    if (argc >= 2 && !choose(argv[1], verbs, 5, &verb)) complain("there is no such action", argv[1], USAGE);
     if (argc < 3 || !choose(argv[1], verbs, 5, &verb) || !parse(&job, argc, argv)) {
         fputs(usage, stderr);
         return USAGE;

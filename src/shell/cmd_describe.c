@@ -84,7 +84,7 @@ static void list_relations(Shell *shell, const Args *args, const char *kind)
     }
     grid_drop(relations.grid);
     if (relations.pattern != NULL)
-        fprintf(stderr, "Did not find any relation named \"%s\".\n", relations.pattern);
+        fprintf(stderr, "Did not find any relation named \"%s\".\nHINT:  \\d lists all.\n", relations.pattern);
     else
         fputs("Did not find any relations.\n", stderr);
 }
@@ -157,7 +157,7 @@ static void describe(Shell *shell, const char *name, bool more)
     char title[256];
     Kind kind;
     if (!find_kind(shell, name, &kind)) {
-        shell_complain(shell, "Did not find any relation named \"%s\".", name);
+        shell_complain(shell, "Did not find any relation named \"%s\".\nHINT:  \\d lists all.", name);
         return;
     }
     tcudb_result *result = shell_list(shell, TCUDB_COLUMNS, name);
@@ -280,7 +280,7 @@ static void show_schema(Shell *shell, const Args *args, bool rows)
     each_row(result, schema_row, &schema);
     tcudb_result_free(result);
     if (schema.found == 0 && schema.pattern != NULL)
-        shell_complain(shell, "Did not find any relation named \"%s\".", schema.pattern);
+        shell_complain(shell, "Did not find any relation named \"%s\".\nHINT:  \\d lists all.", schema.pattern);
 }
 
 void cmd_schema(Shell *shell, const Args *args)

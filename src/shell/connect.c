@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,6 +72,16 @@ static void hint(const char *text)
     fprintf(stderr, "HINT:  %s\n", text);
 }
 
+/* A statement where a database's name is expected: a new database would be made of it. */
+static bool looks_like_sql(const char *path)
+{
+    static const char *const words[] = {"select ", "with ",    "create ", "insert ", "copy ",
+                                        "show ",   "explain ", "from ",   "values "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strncasecmp(path, words[i], strlen(words[i])) == 0) return true;
+    return false;
+}
+
 /* Paths that cannot be databases, said before the engine sees them. */
 static bool plausible(const char *path)
 {
@@ -78,6 +89,14 @@ static bool plausible(const char *path)
     if (stat(path, &info) != 0) {
         if (errno != ENOENT) return true;
         size_t n = strlen(path);
+        if (looks_like_sql(path)) {
+            fprintf(stderr, "ERROR:  no database is called \"%s\"\nHINT:  To run SQL: tcudb -c \"%s\"\n", path, path);
+            return false;
+        }
+        if (strcmp(path, "help") == 0) {
+            fputs("ERROR:  no database is called \"help\"\nHINT:  tcudb --help lists the options.\n", stderr);
+            return false;
+        }
         bool data = n > 4 && (strcmp(path + n - 4, ".csv") == 0 || strcmp(path + n - 4, ".sql") == 0);
         if (!data) return true;
         fprintf(stderr, "ERROR:  could not open \"%s\": No such file or directory\n", path);

@@ -257,6 +257,27 @@ static const char *type_hint(const char *message)
     return NULL;
 }
 
+/* Files that are not there, or not what they were taken for. */
+static const char *file_hint(const tcudb_error *err)
+{
+    if (strcmp(err->sqlstate, "58P01") == 0 && strncmp(err->message, "could not open file \"", 21) == 0 &&
+        err->message[21] != '/')
+        return "The name is looked for in the folder that tcudb was started in; \\! pwd shows it, \\cd changes it.";
+    if (strcmp(err->sqlstate, "42809") == 0 && strstr(err->message, "\" is a directory") != NULL)
+        return "Name a file in it, or several: 'folder/*.csv'.";
+    return NULL;
+}
+
+static const char *copy_hint(const char *sql, const tcudb_error *err)
+{
+    bool csv = strcasestr(sql, "csv)") != NULL || strcasestr(sql, "csv,") != NULL || strcasestr(sql, " csv ") != NULL;
+    if (!csv && strchr(err->message, ',') == NULL && strchr(strchr(err->detail, ':') ?: "", ',') == NULL) return NULL;
+    if (!csv) return "COPY t FROM 'file' (FORMAT csv, HEADER) reads comma-separated text with a header line.";
+    if (strstr(err->detail, ", line 1") != NULL && strcasestr(sql, "header") == NULL)
+        return "If the first line holds the columns' names, add HEADER: COPY t FROM 'file' (FORMAT csv, HEADER).";
+    return NULL;
+}
+
 const char *shell_mistake(const char *sql, const tcudb_error *err)
 {
     assert(sql != NULL);
@@ -273,9 +294,8 @@ const char *shell_mistake(const char *sql, const tcudb_error *err)
         return "Texts are joined by ||.";
     if (strcmp(err->sqlstate, "42883") == 0) return function_hint(err->message);
     if (strcmp(err->sqlstate, "42P01") == 0) return relation_hint(err->message);
-    if (strncmp(err->detail, "COPY ", 5) == 0 && strchr(err->message, ',') != NULL && strcasestr(sql, "csv)") == NULL)
-        return "COPY t FROM 'file' (FORMAT csv, HEADER) reads comma-separated text with a header line.";
-    if (strcmp(err->sqlstate, "42704") != 0) return NULL;
+    if (strncmp(err->detail, "COPY ", 5) == 0) return copy_hint(sql, err);
+    if (strcmp(err->sqlstate, "42704") != 0) return file_hint(err);
     const char *hint = foreign_statement(sql);
     return hint != NULL ? hint : type_hint(err->message);
 }

@@ -10,8 +10,10 @@
 #include "subcommand.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -82,9 +84,20 @@ static int run(Shell *shell, const Options *options)
     return options->ntasks > 0 ? run_tasks(shell, options) : run_input(shell, interactive);
 }
 
+/* Silent where the reader of a pipe has left: it has seen enough. */
+static void complain_unwritten(FILE *out, int errnum)
+{
+    struct stat info;
+    if (errnum == EPIPE || (fstat(fileno(out), &info) == 0 && S_ISFIFO(info.st_mode))) return;
+    fprintf(stderr, "tcudb: error: could not write all of the output%s%s\n", errnum != 0 ? ": " : "",
+            errnum != 0 ? strerror(errnum) : "");
+}
+
 static int finish(Shell *shell, int status)
 {
-    bool written = fflush(shell->out.file) == 0 && !ferror(shell->out.file);
+    int errnum = fflush(shell->out.file) == 0 ? 0 : errno;
+    bool written = errnum == 0 && !ferror(shell->out.file);
+    if (!written) complain_unwritten(shell->out.file, errnum);
     if (shell->out.file != stdout) {
         if (shell->out.pipe)
             pclose(shell->out.file);

@@ -169,7 +169,8 @@ static bool read_size(const char *text, uint64_t *out)
     char *end = NULL;
     double value = strtod(text, &end);
     const char *unit = *end == '\0' ? NULL : strchr(units, *end & ~0x20);
-    if (end == text || !(value > 0) || (*end != '\0' && unit == NULL)) return complain("no size is", text);
+    if (end == text || !(value > 0) || (*end != '\0' && unit == NULL))
+        return complain("a size is a number of bytes, or one with K, M, G or T behind it, not", text);
     for (long i = unit == NULL ? -1 : unit - units; i >= 0; i--) value *= 1024;
     *out = (uint64_t)value;
     return true;

@@ -143,7 +143,9 @@ bool shell_script(Shell *shell, const Source *source)
     shell->source = source;
     shell->buffer = (Text){0};
     while (going && !shell->quit) {
+        shell->failed = false;
         char *line = source->line(source->ctx, shell);
+        if (line == NULL) going = !shell->failed;
         if (line == NULL) break;
         shell->line++;
         going = take_line(shell, &scan, line);
@@ -175,15 +177,29 @@ bool shell_script_text(Shell *shell, const char *text)
     return shell_script(shell, &source);
 }
 
+/* A program, or text of another encoding: a line would end at its first NUL. */
+static char *no_text(Shell *shell, char *line)
+{
+    free(line);
+    shell->line++;
+    shell_complain(shell, "ERROR:  this is no SQL text: it has NUL bytes");
+    fputs("HINT:  Text in UTF-16 has to be saved as UTF-8; a compressed file to be expanded.\n", stderr);
+    return NULL;
+}
+
 static char *file_line(void *ctx, Shell *shell)
 {
     char *line = NULL;
     size_t cap = 0;
     ssize_t n = getline(&line, &cap, ctx);
-    (void)shell;
     if (n < 0) {
         free(line);
         return NULL;
+    }
+    if (memchr(line, '\0', (size_t)n) != NULL) return no_text(shell, line);
+    if (shell->line == 0 && n >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
+        n -= 3; /* a mark of the encoding */
+        memmove(line, line + 3, (size_t)n + 1);
     }
     if (n > 0 && line[n - 1] == '\n') line[--n] = '\0';
     if (n > 0 && line[n - 1] == '\r') line[n - 1] = '\0';

@@ -88,6 +88,18 @@ def cases():
         ["\"/dev/stdin\" is a pipe or a device, which can be read only once", "HINT:  Read it into a table (COPY "], 3
     yield "a pipe is copied", ["-qAt", "-c", "create table p(a int)", "-c", "copy p from '/dev/stdin'", "-c", "select sum(a) from p"], \
         "1\n2\n", "3\n", "", 0
+    yield "SQL as database", ["select 1"], "", "", ["no database is called \"select 1\"", "tcudb -c \"select 1\""], 2
+    yield "a script with a mark and CRLF", ["-qAt", "-f", write("bom.sql", "\ufeffselect 1;\r\nselect 2;\r\n")], "", "1\n2\n", "", 0
+    yield "a script in UTF-16", ["-f", write("utf16.sql", "s\0e\0l\0;\0\n\0")], "", "", [":1: ERROR:  this is no SQL text", "UTF-8"], 3
+    yield "no such data", ["-c", "select * from 'nix.csv'"], "", "", ["nix.csv\" for reading: No such file", "HINT:  The name is looked for"], 3
+    yield "a folder as data", ["-c", f"select * from '{FOLDER}'"], "", "", ["is a directory", "/*.csv'"], 3
+    yield "a program as data", ["-c", f"select * from '{write('program.csv', chr(0) * 99 + chr(10))}'"], "", "", ["program.csv\" is not text", "HINT:"], 3
+    yield "a sheet as data", ["-c", f"select * from '{write('sheet.xlsx', 'PK' + chr(3) + chr(4) + 'x')}'"], "", "", ["is not text", "save the sheet as CSV"], 3
+    yield "other formats", ["-c", "select * from 'x.parquet'"], "", "", ["reading Parquet files is not supported yet", "LINE 1", "HINT:  Export"], 3
+    days = write("days.csv", "day\n2020-01-01\n")
+    yield "a header as data", ["-q", "-c", "create table t (a date)", "-c", f"copy t from '{days}' (format csv)"], "", "", \
+        ["invalid input syntax for type date", "HINT:  If the first line holds the columns' names, add HEADER"], 3
+    yield "a wrong size", ["--memory=x"], "", "", ["one with K, M, G or T", "not \"x\""], 1
     yield "bad option", ["--frobnicate"], "", "", ["unrecognized option \"--frobnicate\"", "--help"], 1
     yield "two databases", ["a.tcu", "b.tcu"], "", "", ["only one database"], 1
     yield "version", ["--version"], "", ["tcudb 0."], "", 0
@@ -123,7 +135,7 @@ def cases():
         "CREATE TABLE t (\n    a integer NOT NULL,\n    b text\n);\nINSERT INTO t VALUES (1, 'it''s');\nINSERT INTO t VALUES (2, NULL);\n", "", 0
     yield "tables", ["-qt"], "create table t (a int); insert into t values (1);\n\\dt\n", ["t | table | 1 | 1"], "", 0
     yield "nothing to describe", ["-q", "-c", "\\dt"], "", "", "Did not find any relations.\n", 0
-    yield "describe what is not there", ["-q", "-c", "\\d nix"], "", "", "Did not find any relation named \"nix\".\n", 3
+    yield "describe what is not there", ["-q", "-c", "\\d nix"], "", "", "Did not find any relation named \"nix\".\nHINT:  \\d lists all.\n", 3
     yield "unknown commands", ["-q", "-c", "\\frob"], "", "", ["invalid command \\frob", "Try \\? for help."], 3
     yield "unknown dot command", ["-q"], ".tabels\n", "", ["unknown command .tabels", "Perhaps you meant .tables"], 3
     yield "unknown mode", ["-q"], ".mode xml\n", "", ["there is no output mode \"xml\"", "csv"], 3
@@ -156,7 +168,7 @@ def cases():
     yield "DESCRIBE of a table", ["-q", "-c", "create table t (a int)", "-c", "DESC t"], "", (
         "Table \"t\"\n Column |  Type   | Nullable | Default \n--------+---------+----------+---------\n"
         " a      | integer |          | \n(1 row)\n\n"), "", 0
-    yield "DESCRIBE of nothing", ["-q", "-c", "describe nix"], "", "", "Did not find any relation named \"nix\".\n", 3
+    yield "DESCRIBE of nothing", ["-q", "-c", "describe nix"], "", "", "Did not find any relation named \"nix\".\nHINT:  \\d lists all.\n", 3
     yield "SUMMARIZE", ["-q", "--csv", "-c", "summarize select * from (values (1, 'b', true), (3, null, false), (5, 'a', null)) v (\"N x\", s, f)"], "", (
         "column_name,column_type,min,max,distinct,avg,std,q25,q50,q75,count,nulls\n"
         "N x,integer,1,5,3,3,2,2,3,4,3,0\ns,text,a,b,2,,,,,,3,1\nf,boolean,false,true,2,,,,,,3,1\n"), "", 0
