@@ -22,7 +22,8 @@ enum {
     DIALECT_BYTES = 1 << 18,
     SPARSE_ROWS = 10,
     MAX_PREAMBLE = 30,
-    MOST_NULS = 64 /* of so many bytes one may be a NUL */
+    FEW_NULS = 8,
+    MOST_NULS = 64 /* text has no more than a few, or one in so many bytes */
 };
 
 static const double ONE_COLUMN_SCORE = 0.25;
@@ -113,7 +114,7 @@ static tcudb_status check_text(const CsvSample *s, const char *path, const CsvFo
     for (size_t i = 0; i < s->len; i++) nuls += s->text[i] == '\0';
     bool archive = s->len >= 4 && memcmp(s->text, "PK\x03\x04", 4) == 0;
     if (f->encoding == ENCODING_UTF16LE || f->encoding == ENCODING_UTF16BE) return TCUDB_OK;
-    if (!archive && nuls <= s->len / MOST_NULS) return TCUDB_OK;
+    if (!archive && (nuls <= FEW_NULS || nuls <= s->len / MOST_NULS)) return TCUDB_OK;
     tcudb_status status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "file \"%s\" is not text", path);
     error_hint(err, archive
                         ? "It is a spreadsheet or a zip archive: save the sheet as CSV, or unpack the archive."
