@@ -22,8 +22,8 @@ enum {
     DIALECT_BYTES = 1 << 18,
     SPARSE_ROWS = 10,
     MAX_PREAMBLE = 30,
-    FEW_NULS = 8,
-    MOST_NULS = 64 /* text has no more than a few, or one in so many bytes */
+    FEW_NULS = 100,
+    MOST_NULS = 16 /* text has no more than these, or one in so many bytes */
 };
 
 static const double ONE_COLUMN_SCORE = 0.25;
@@ -114,7 +114,7 @@ static tcudb_status check_text(const CsvSample *s, const char *path, const CsvFo
     for (size_t i = 0; i < s->len; i++) nuls += s->text[i] == '\0';
     bool archive = s->len >= 4 && memcmp(s->text, "PK\x03\x04", 4) == 0;
     if (f->encoding == ENCODING_UTF16LE || f->encoding == ENCODING_UTF16BE) return TCUDB_OK;
-    if (!archive && (nuls <= FEW_NULS || nuls <= s->len / MOST_NULS)) return TCUDB_OK;
+    if (!archive && (nuls <= FEW_NULS || nuls <= s->len / MOST_NULS)) return TCUDB_OK; /* faults in a text */
     tcudb_status status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "file \"%s\" is not text", path);
     error_hint(err, archive
                         ? "It is a spreadsheet or a zip archive: save the sheet as CSV, or unpack the archive."
@@ -126,7 +126,7 @@ static tcudb_status sniff_encoding(CsvSample *s, const CsvOptions *o, CsvFormat 
 {
     TRY(read_sample(s, o->paths[0], ENCODING_UTF8, err));
     guess_encoding(s, f);
-    if (!o->has_encoding) TRY(check_text(s, o->paths[0], f, err));
+    if (!o->has_encoding && !o->ignore_errors) TRY(check_text(s, o->paths[0], f, err));
     if (o->has_encoding) {
         bool utf16 = o->encoding == ENCODING_UTF16LE && f->encoding == ENCODING_UTF16BE && f->bom;
         f->encoding = utf16 ? ENCODING_UTF16BE : o->encoding; /* "utf-16": the mark says which */

@@ -93,7 +93,7 @@ def cases():
     yield "a script in UTF-16", ["-f", write("utf16.sql", "s\0e\0l\0;\0\n\0")], "", "", [":1: ERROR:  this is no SQL text", "UTF-8"], 3
     yield "no such data", ["-c", "select * from 'nix.csv'"], "", "", ["nix.csv\" for reading: No such file", "HINT:  The name is looked for"], 3
     yield "a folder as data", ["-c", f"select * from '{FOLDER}'"], "", "", ["is a directory", "/*.csv'"], 3
-    yield "a program as data", ["-c", f"select * from '{write('program.csv', chr(0) * 99 + chr(10))}'"], "", "", ["program.csv\" is not text", "HINT:"], 3
+    yield "a program as data", ["-c", f"select * from '{write('program.csv', chr(0) * 999 + chr(10))}'"], "", "", ["program.csv\" is not text", "HINT:"], 3
     yield "a sheet as data", ["-c", f"select * from '{write('sheet.xlsx', 'PK' + chr(3) + chr(4) + 'x')}'"], "", "", ["is not text", "save the sheet as CSV"], 3
     yield "other formats", ["-c", "select * from 'x.parquet'"], "", "", ["reading Parquet files is not supported yet", "LINE 1", "HINT:  Export"], 3
     days = write("days.csv", "day\n2020-01-01\n")
