@@ -402,6 +402,7 @@ static tcudb_status read_flags(Str flags, const char *function, RegexFlags *out,
         case 'p': out->options |= NEWLINE_SENSITIVE; break;
         case 'w': out->options |= PCRE2_MULTILINE; break;
         case 'q': out->options |= PCRE2_LITERAL; break;
+        case 'b': return error_unsupported(err, 0, "a basic regular expression (option \"b\")");
         case 's':
         case 'e':
         case 't': break;

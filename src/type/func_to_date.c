@@ -58,6 +58,14 @@ static tcudb_status bad_value(const FormatField *f, Str s, const char *detail, E
     return status;
 }
 
+/* Of the character that s begins with; 0: none. */
+static uint32_t char_bytes(Str s)
+{
+    uint32_t n = s.len > 0;
+    while (n > 0 && n < s.len && ((unsigned char)s.ptr[n] & 0xc0) == 0x80) n++;
+    return n;
+}
+
 /* A number: exactly `width` characters if `fixed`, else all digits; a sign is allowed. */
 static tcudb_status read_int(const FormatField *f, Str *s, int width, bool fixed, int32_t *out, int *digits, Error *err)
 {
@@ -262,13 +270,14 @@ static bool digits_follow(const Format *f, uint32_t i)
 
 static Str skip_literal(Str s, char c, bool exact)
 {
-    if (exact) return s.len > 0 ? after(s, 1) : s;
+    if (((unsigned char)c & 0xc0) == 0x80) return s; /* inside a character of the template */
+    if (exact) return after(s, char_bytes(s));
     if (space(c) || separator(c)) {
         if (s.len > 0 && (space(s.ptr[0]) || separator(s.ptr[0]))) s = after(s, 1);
         return skip_blanks(s);
     }
     s = skip_blanks(s);
-    return s.len > 0 ? after(s, 1) : s;
+    return after(s, char_bytes(s));
 }
 
 static tcudb_status read_format(const Format *format, Str s, Reading *r, Error *err)

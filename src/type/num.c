@@ -393,6 +393,7 @@ tcudb_status num_round(Num a, int scale, Num *out, Error *err)
 tcudb_status num_trunc(Num a, int scale, Num *out, Error *err)
 {
     if (a.kind != NUM_FINITE || scale >= a.scale) return num_round(a, scale, out, err);
+    if (scale < -NUM_MAX_DIGITS) return make_finite(0, 0, out, err);
     int drop = a.scale - scale;
     int128 kept = drop > NUM_MAX_DIGITS ? 0 : 1;
     if (kept != 0 && is_word(a.value) && drop <= NUM_I64_DIGITS)

@@ -450,14 +450,22 @@ static tcudb_status power_int(Num base, int32_t n, Num *out, Error *err)
     return big_num(&r, scale, out, err);
 }
 
+/* ln x exponent as PostgreSQL estimates it to choose the scale: from a logarithm of eight digits. */
+static double about_eight_digits(double ln, double exponent)
+{
+    int digits = 8 - (ln == 0 ? 0 : (int)log10(fabs(ln)));
+    double unit = pow(10, digits < 0 ? 0 : digits);
+    return round(round(ln * unit) * exponent) / unit;
+}
+
 static tcudb_status power_real(Num base, Num exponent, bool negative, Num *out, Error *err)
 {
     if (base.value == 0) {
         *out = (Num){.scale = 16};
         return TCUDB_OK;
     }
-    Big ln = big_mul(big_ln(big_from_num(base)), big_from_num(exponent));
-    double v = big_double(&ln);
+    Big ln_base = big_ln(big_from_num(base)), ln = big_mul(ln_base, big_from_num(exponent));
+    double v = about_eight_digits(big_double(&ln_base), num_to_float8(exponent));
     if (v > 1000 * 3.01) return num_overflow(err);
     if (v < -1000 * 3.01) return num_overflow(err);
     int scale = 16 - (int)(v * 0.434294481903252);
