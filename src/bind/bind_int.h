@@ -197,6 +197,9 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
 /* The scan of a table function whose arguments stand in `place`. */
 tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
                                 Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
+/* ---- array.c */
+tcudb_status bind_array_items(Binder *b, Block *block, const Node *node, Expr ***items, uint32_t *n,
+                              Error *err) MUST_CHECK;
 /* unnest(ARRAY[...]), unnest(string_to_array(...)) */
 bool bind_is_unnest(const PgQuery__FuncCall *call);
 tcudb_status bind_unnest(Binder *b, Block *block, const PgQuery__FuncCall *call, Place place, Plan **out,
@@ -305,6 +308,11 @@ tcudb_status bind_order_target(Binder *b, Block *block, const Node *node, const 
                                uint32_t *index, Error *err) MUST_CHECK;
 tcudb_status bind_order_direction(Binder *b, const PgQuery__SortBy *by, bool *descending, bool *nulls_first,
                                   Error *err) MUST_CHECK;
+/* FETCH FIRST ... WITH TIES over a SORT. (ties.c) */
+tcudb_status bind_with_ties(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *sort, Plan **out,
+                            Error *err) MUST_CHECK;
+tcudb_status bind_order_counts(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Expr **limit, Expr **offset,
+                               Error *err) MUST_CHECK;
 /* block: the query's own; its columns are in sight to be refused. */
 tcudb_status bind_order_limit(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
                               Error *err) MUST_CHECK;
@@ -396,6 +404,15 @@ const KeyDef *bind_primary_key(const TableBuild *t); /* NULL: none */
 /* PRIMARY KEY, UNIQUE: of the one column given, or of those that the constraint names (col NULL). */
 tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                                  Error *err) MUST_CHECK;
+/* The key under the name given, or one made for it (""). */
+tcudb_status bind_constraint_add_key(Binder *b, TableBuild *t, const char *name, const KeyDef *key, int position,
+                                     Error *err) MUST_CHECK;
+tcudb_status bind_constraint_add_check(TableBuild *t, const CheckDef *check, Error *err) MUST_CHECK;
+/* ---- like.c: LIKE in CREATE TABLE; room: how many columns and constraints it may bring */
+uint32_t bind_like_room(Binder *b, const PgQuery__TableLikeClause *like);
+tcudb_status bind_like_columns(Binder *b, TableBuild *t, const PgQuery__TableLikeClause *like, Error *err) MUST_CHECK;
+tcudb_status bind_like_constraints(Binder *b, TableBuild *t, const PgQuery__TableLikeClause *like, bool checks,
+                                   Error *err) MUST_CHECK;
 tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err) MUST_CHECK;
 /* Whether a check uses a column. */
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,

@@ -106,11 +106,18 @@ tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constr
     if (node->n_including > 0) return error_unsupported(err, position, "INCLUDE");
     if (node->indexname[0] != '\0') return error_unsupported(err, position, "USING INDEX");
     if (col == NULL) TRY(key_columns(b, t, node, &key, err));
+    return bind_constraint_add_key(b, t, node->conname, &key, position, err);
+}
+
+tcudb_status bind_constraint_add_key(Binder *b, TableBuild *t, const char *name, const KeyDef *def, int position,
+                                     Error *err)
+{
+    KeyDef key = *def;
     if (key.primary && bind_primary_key(t) != NULL) {
         return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
                         "multiple primary keys for table \"%s\" are not allowed", t->table);
     }
-    TRY(key_name(b, t, node->conname, &key, err));
+    TRY(key_name(b, t, name, &key, err));
     for (uint32_t i = 0; i < key.ncols && key.primary; i++) t->cols[key.cols[i]].not_null = true;
     uint32_t at = key.primary && !t->altered ? 0 : t->nkeys;
     memmove(t->keys + at + 1, t->keys + at, (t->nkeys - at) * sizeof *t->keys);
@@ -166,6 +173,17 @@ static tcudb_status check_name(Binder *b, const TableBuild *t, const Block *bloc
 static int by_name(const void *a, const void *b)
 {
     return str_compare(((const CheckDef *)a)->name, ((const CheckDef *)b)->name);
+}
+
+tcudb_status bind_constraint_add_check(TableBuild *t, const CheckDef *check, Error *err)
+{
+    if (check_named(t, check->name)) {
+        return error_set(err, SQLSTATE_DUPLICATE_OBJECT, "check constraint \"" STR_FMT "\" already exists",
+                         STR_ARG(check->name));
+    }
+    t->checks[t->nchecks++] = *check;
+    qsort(t->checks, t->nchecks, sizeof *t->checks, by_name);
+    return TCUDB_OK;
 }
 
 tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err)

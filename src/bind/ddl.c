@@ -108,6 +108,8 @@ tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const No
     uint32_t *col = ARENA_NEW(b->arena, uint32_t, err);
     TRY_PTR(col);
     while (node != NULL && !bind_name_is(table->cols[*col].name, node->colname)) ++*col;
+    if (NODE_IS(element, TABLE_LIKE_CLAUSE))
+        return bind_like_constraints(b, table, element->table_like_clause, checks, err);
     for (size_t i = 0; i < (node == NULL ? 1 : node->n_constraints); i++) {
         const Node *item = node == NULL ? element : node->constraints[i];
         if (!NODE_IS(item, CONSTRAINT)) continue;
@@ -121,8 +123,11 @@ tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const No
 static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
 {
     size_t n = node->n_table_elts;
-    for (size_t i = 0; i < node->n_table_elts; i++)
-        if (NODE_IS(node->table_elts[i], COLUMN_DEF)) n += node->table_elts[i]->column_def->n_constraints;
+    for (size_t i = 0; i < node->n_table_elts; i++) {
+        const Node *element = node->table_elts[i];
+        if (NODE_IS(element, COLUMN_DEF)) n += element->column_def->n_constraints;
+        if (NODE_IS(element, TABLE_LIKE_CLAUSE)) n += bind_like_room(b, element->table_like_clause);
+    }
     table->keys = ARENA_ARRAY(b->arena, KeyDef, n + 1, err);
     TRY_PTR(table->keys);
     table->checks = ARENA_ARRAY(b->arena, CheckDef, n, err);
@@ -165,14 +170,18 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     TRY(target_name_of(b, node->relation, &stmt->name, err));
     TRY(refuse_table_forms(b, node, err));
     TableBuild columns = {.table = node->relation->relname};
-    columns.cols = ARENA_ARRAY(b->arena, ColumnDef, node->n_table_elts, err);
+    size_t room = node->n_table_elts;
+    for (size_t i = 0; i < node->n_table_elts; i++)
+        if (NODE_IS(node->table_elts[i], TABLE_LIKE_CLAUSE))
+            room += bind_like_room(b, node->table_elts[i]->table_like_clause);
+    columns.cols = ARENA_ARRAY(b->arena, ColumnDef, room, err);
     TRY_PTR(columns.cols);
     for (size_t i = 0; i < node->n_table_elts; i++) {
         const Node *element = node->table_elts[i];
         if (NODE_IS(element, COLUMN_DEF))
             TRY(bind_ddl_define_column(b, &columns, element->column_def, err));
         else if (NODE_IS(element, TABLE_LIKE_CLAUSE))
-            return error_unsupported(err, 0, "LIKE in CREATE TABLE");
+            TRY(bind_like_columns(b, &columns, element->table_like_clause, err));
         else if (!NODE_IS(element, CONSTRAINT))
             return error_unsupported(err, 0, "this element of CREATE TABLE");
     }

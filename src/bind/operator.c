@@ -293,23 +293,13 @@ static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, E
 
 /* ---- op ANY (ARRAY[...]), op ALL (ARRAY[...]) */
 
-static tcudb_status array_elements(Binder *b, Block *block, const Op *op, Expr ***items, uint32_t *n, Error *err)
-{
-    const Node *array = op->node->rexpr;
-    while (NODE_IS(array, TYPE_CAST) && NODE_IS(array->type_cast->arg, A_ARRAY_EXPR)) array = array->type_cast->arg;
-    if (!NODE_IS(array, A_ARRAY_EXPR))
-        return error_unsupported(err, bind_node_position(b, array), "an array that is not ARRAY[...]");
-    *n = (uint32_t)array->a_array_expr->n_elements;
-    return bind_expr_list(b, block, array->a_array_expr->elements, *n, items, err);
-}
-
 static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
     Expr *left = NULL, **items = NULL;
     uint32_t n = 0;
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
-    TRY(array_elements(b, block, op, &items, &n, err));
+    TRY(bind_array_items(b, block, op->node->rexpr, &items, &n, err));
     if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
     if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);
     for (uint32_t i = 0; i < n; i++) TRY(binary(b, op, op->name, left, items[i], &items[i], err));

@@ -155,17 +155,22 @@ static tcudb_status limit_expr(Binder *b, Block *block, const Node *node, Place 
     return bind_coerce(b, e, wide, CAST_ASSIGNMENT, e->position, out, err);
 }
 
+tcudb_status bind_order_counts(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Expr **limit, Expr **offset,
+                               Error *err)
+{
+    block->saw_outer = false;
+    TRY(limit_expr(b, block, stmt->limit_offset, PLACE_OFFSET, "OFFSET", offset, err));
+    return limit_expr(b, block, stmt->limit_count, PLACE_LIMIT, "LIMIT", limit, err);
+}
+
 tcudb_status bind_order_limit(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Plan *input, Plan **out,
                               Error *err)
 {
     *out = input;
-    if (stmt->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES) {
-        return error_unsupported(err, bind_node_position(b, stmt->limit_count), "FETCH FIRST ... WITH TIES");
-    }
+    if (stmt->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES)
+        return error_unsupported(err, bind_node_position(b, stmt->limit_count), "WITH TIES of a set operation");
     Expr *limit = NULL, *offset = NULL;
-    block->saw_outer = false;
-    TRY(limit_expr(b, block, stmt->limit_offset, PLACE_OFFSET, "OFFSET", &offset, err));
-    TRY(limit_expr(b, block, stmt->limit_count, PLACE_LIMIT, "LIMIT", &limit, err));
+    TRY(bind_order_counts(b, block, stmt, &limit, &offset, err));
     if (limit == NULL && offset == NULL) return TCUDB_OK;
     TRY(bind_plan_unary(b, PLAN_LIMIT, input, out, err));
     (*out)->limit.limit = limit;

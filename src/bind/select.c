@@ -225,6 +225,11 @@ static tcudb_status drop_sort_columns(Binder *b, Select *s, Error *err)
     return plan_project(b->arena, s->plan, exprs, s->visible, &s->plan, err);
 }
 
+static bool is_with_ties(const PgQuery__SelectStmt *stmt)
+{
+    return stmt->limit_option == PG_QUERY__LIMIT_OPTION__LIMIT_OPTION_WITH_TIES && stmt->n_sort_clause > 0;
+}
+
 static tcudb_status assemble(Binder *b, Select *s, Error *err)
 {
     TRY(bind_plan_apply(b, s->plan, &s->where_applies, &s->plan, err));
@@ -236,6 +241,8 @@ static tcudb_status assemble(Binder *b, Select *s, Error *err)
     TRY(apply_projection(b, s, err));
     if (s->distinct) TRY(bind_plan_unary(b, PLAN_DISTINCT, s->plan, &s->plan, err));
     TRY(apply_sort(b, s, err));
+    if (is_with_ties(s->stmt) && s->non > 0) return error_unsupported(err, 0, "WITH TIES of DISTINCT ON");
+    if (is_with_ties(s->stmt)) TRY(bind_with_ties(b, &s->block, s->stmt, s->plan, &s->plan, err));
     if (s->non > 0) TRY(apply_distinct_on(b, s, err));
     return drop_sort_columns(b, s, err);
 }
@@ -254,7 +261,8 @@ static tcudb_status plain_select(Binder *b, Block *outer, const Block *sibling, 
     TRY(bind_distinct(b, &s, err));
     TRY(bind_window_clause(b, &s.block, err));
     TRY(assemble(b, &s, err));
-    return bind_order_limit(b, &s.block, stmt, s.plan, out, err);
+    *out = s.plan;
+    return is_with_ties(stmt) ? TCUDB_OK : bind_order_limit(b, &s.block, stmt, s.plan, out, err);
 }
 
 tcudb_status bind_select(Binder *b, Block *outer, const Block *sibling, const PgQuery__SelectStmt *stmt, bool unknowns,
