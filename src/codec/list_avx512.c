@@ -93,24 +93,26 @@ TARGET static void unpack_wide_slots(const uint8_t *in, uint32_t n, uint32_t wid
     }
 }
 
-/* Exceptions, 16 entries a step; entries are at most 25 bits. in has OVER_READ bytes of slack. */
-TARGET static ListFault patch16(const ListHead *h, const uint8_t *in, uint32_t *out)
+/* Exceptions, 16 entries a step; entries are at most 25 bits. in has OVER_READ bytes of slack. Their slots are cut
+ * again, out of the payload: waiting for what was just stored would take longer. */
+TARGET static ListFault patch16(const ListHead *h, const uint8_t *slots, const uint8_t *in, uint32_t *out)
 {
-    uint32_t entry = LIST_POSITION_BITS + h->exc_width, position[16], high[16];
-    const __m512i low10 = _mm512_set1_epi32(1023);
+    uint32_t entry = LIST_POSITION_BITS + h->exc_width;
+    const __m512i low10 = _mm512_set1_epi32(1023), width = _mm512_set1_epi32((int)h->width);
+    const __m512i mask = _mm512_set1_epi32((int)list_mask(h->width)), n = _mm512_set1_epi32((int)h->n);
     Lanes l = lanes_of(entry);
     __m512i before = _mm512_set1_epi32(-1);
     for (uint32_t e = 0; e < h->count; e += 16, in += 2 * (size_t)entry) {
-        uint32_t m = h->count - e < 16 ? h->count - e : 16;
-        __mmask16 live = (__mmask16)((1u << m) - 1);
+        __mmask16 live = (__mmask16)(h->count - e < 16 ? (1u << (h->count - e)) - 1 : 0xffff);
         __m512i v = unpack16(in, l.bytes, l.shift, l.mask), p = _mm512_and_si512(v, low10);
-        __m512i prev = _mm512_alignr_epi32(p, before, 15);
-        __mmask16 good = _mm512_cmpgt_epi32_mask(p, prev) & _mm512_cmplt_epu32_mask(p, _mm512_set1_epi32((int)h->n));
+        __mmask16 good = _mm512_cmpgt_epi32_mask(p, _mm512_alignr_epi32(p, before, 15)) & _mm512_cmplt_epu32_mask(p, n);
         if ((good & live) != live) return LIST_BAD_EXCEPTION;
         before = p;
-        _mm512_storeu_si512(position, p);
-        _mm512_storeu_si512(high, _mm512_sll_epi32(_mm512_srli_epi32(v, 10), _mm_cvtsi32_si128((int)h->width)));
-        for (uint32_t i = 0; i < m; i++) out[position[i]] |= high[i];
+        __m512i bit = _mm512_madd_epi16(p, width);
+        __m512i slot = _mm512_mask_i32gather_epi32(p, live, _mm512_srli_epi32(bit, 3), slots, 1);
+        slot = _mm512_and_si512(_mm512_srlv_epi32(slot, _mm512_and_si512(bit, _mm512_set1_epi32(7))), mask);
+        slot = _mm512_or_si512(slot, _mm512_sllv_epi32(_mm512_srli_epi32(v, 10), width));
+        _mm512_mask_i32scatter_epi32(out, live, p, slot, 4);
     }
     return LIST_OK;
 }
@@ -125,7 +127,7 @@ TARGET ListFault pfor_decode_avx512(const ListHead *h, const uint8_t *in, size_t
         unpack_slots(in, h->n, h->width, out);
     else
         unpack_wide_slots(in, h->n, h->width, out);
-    if (h->exc_width + LIST_POSITION_BITS <= 25) return patch16(h, in + slot_bytes, out);
+    if (h->width <= 25 && h->exc_width + LIST_POSITION_BITS <= 25) return patch16(h, in, in + slot_bytes, out);
     return pfor_patch(h, in + slot_bytes, size - slot_bytes, out);
 }
 
