@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -69,6 +70,13 @@ static int read_file(Job *job)
     return bad ? complain(job->file, "could not be read", USAGE) : 0;
 }
 
+/* A file that could not be written whole goes away; a device, or a file that could not even be opened, stays. */
+static void remove_part(const char *name)
+{
+    struct stat s;
+    if (stat(name, &s) == 0 && S_ISREG(s.st_mode)) (void)unlink(name);
+}
+
 static int write_file(const Job *job, const char *name, bool chosen, const void *bytes, size_t size)
 {
     bool standard = strcmp(name, "-") == 0;
@@ -80,6 +88,7 @@ static int write_file(const Job *job, const char *name, bool chosen, const void 
         bad |= fflush(f) != 0;
     else
         bad |= fclose(f) != 0;
+    if (bad && !standard) remove_part(name);
     return bad ? complain(name, "could not be written", USAGE) : 0;
 }
 
@@ -515,5 +524,6 @@ int cmd_codec(int argc, char **argv)
     int status = read_file(&job);
     if (status == 0) status = run(&job, verbs[verb]);
     free(job.bytes);
-    return status;
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    return status == 0 && lost ? complain("standard output", "could not be written", USAGE) : status;
 }

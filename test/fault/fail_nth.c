@@ -3,8 +3,10 @@
  *
  * TCUDB_FAIL=alloc:N fails the N-th allocation of tcudb itself (base/mem.c takes all of them from aligned_alloc
  * and mmap; libpg_query's are among them); malloc:N one of the other libraries'; io:N the N-th file call (open, read,
- * write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file). With a trailing + every
- * later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
+ * write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file); stdio:N the N-th time that
+ * a stream of fopen opens, reads, writes or closes its file, under its buffer; short:N has the N-th write of such a
+ * stream take half of its bytes. With a trailing + every later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO
+ * (default EIO; 28 is a full disk).
  * odd:N makes files awkward instead: of the open, read, write, sync and ftruncate calls every N-th ends with EINTR, and
  * of the reads and writes every N-th of the others transfers one byte only. Nobody may notice.
  * When the call fails, "F" is written to the descriptor in TCUDB_FAIL_FD, so that the driver knows that the program
@@ -30,7 +32,7 @@ typedef struct Injector {
     _Atomic long calls;
 } Injector;
 
-static Injector alloc_faults, malloc_faults, io_faults, odd_calls;
+static Injector alloc_faults, malloc_faults, io_faults, odd_calls, stdio_faults, short_writes;
 static int io_errno = EIO, signal_fd = -1;
 static bool ready;
 
@@ -53,6 +55,8 @@ __attribute__((constructor)) static void start(void)
         malloc_faults.target = parse(what + 7, &malloc_faults.onwards);
     if (what != NULL && strncmp(what, "io:", 3) == 0) io_faults.target = parse(what + 3, &io_faults.onwards);
     if (what != NULL && strncmp(what, "odd:", 4) == 0) odd_calls.target = parse(what + 4, &ignored);
+    if (what != NULL && strncmp(what, "stdio:", 6) == 0) stdio_faults.target = parse(what + 6, &stdio_faults.onwards);
+    if (what != NULL && strncmp(what, "short:", 6) == 0) short_writes.target = parse(what + 6, &short_writes.onwards);
     ready = true;
 }
 
@@ -234,4 +238,38 @@ void *mmap(void *at, size_t n, int protection, int flags, int fd, off_t offset)
     if (fd >= 0) FAIL_IO(MAP_FAILED);
     if (fd < 0 && fails(&alloc_faults, ENOMEM)) return MAP_FAILED; /* base/mem.c's large blocks */
     return REAL(mmap)(at, n, protection, flags, fd, offset);
+}
+
+/* ---- streams ---- */
+
+static ssize_t stream_read(void *fd, char *buffer, size_t n)
+{
+    if (fails(&stdio_faults, io_errno)) return -1;
+    return REAL(read)((int)(intptr_t)fd, buffer, n);
+}
+
+static ssize_t stream_write(void *fd, const char *buffer, size_t n)
+{
+    if (fails(&stdio_faults, io_errno)) return 0; /* what fopencookie's writers return for an error */
+    if (fails(&short_writes, ENOSPC)) n /= 2;
+    ssize_t done = REAL(write)((int)(intptr_t)fd, buffer, n);
+    return done < 0 ? 0 : done;
+}
+
+static int stream_close(void *fd)
+{
+    bool fail = fails(&stdio_faults, io_errno);
+    return close((int)(intptr_t)fd) != 0 || fail ? -1 : 0;
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    bool writes = mode[0] == 'w';
+    if ((stdio_faults.target == 0 && short_writes.target == 0) || (!writes && mode[0] != 'r'))
+        return REAL(fopen)(path, mode);
+    if (fails(&stdio_faults, io_errno)) return NULL;
+    int fd = REAL(open)(path, writes ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY, 0666);
+    if (fd < 0) return NULL;
+    cookie_io_functions_t functions = {.read = stream_read, .write = stream_write, .close = stream_close};
+    return fopencookie((void *)(intptr_t)fd, mode, functions);
 }

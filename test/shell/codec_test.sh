@@ -19,10 +19,19 @@ expect() {
 }
 
 seq 1 7 70000 >"$folder/a.txt"
+seq 1 3 900000 >"$folder/big.txt" # megabytes
 
 head -c 40000 /dev/urandom >"$folder/c.u32"
+head -c 40000 /dev/urandom >"$folder/d.u64"
+printf '18446744073709551615\n0\n7' >"$folder/e.txt" # the last line lacks its line feed
 : >"$folder/empty.txt"
-for name in a.txt c.u32; do
+names="a.txt big.txt c.u32 d.u64 e.txt empty.txt"
+for file in "${DATA:-/nowhere}"/postings/{uscensus2000.docs,census-income.docs,peps_para.freqs}.gz; do
+    [ -f "$file" ] || continue
+    gunzip -c "$file" >"$folder/$(basename "$file" .gz)"
+    names+=" $(basename "$file" .gz)"
+done
+for name in $names; do
     for scheme in vse pfor best; do
         expect 0 '' encode "$folder/$name" -o "$folder/set.tcl" -f --codec $scheme
         expect 0 '' verify "$folder/set.tcl"
@@ -44,6 +53,10 @@ expect 3 '' verify "$folder/a.txt"
 expect 3 '' decode "$folder/empty.txt" -o "$folder/back" -f
 expect 1 'space|written|write' encode "$folder/a.txt" -o /dev/full -f
 expect 1 '' encode "$folder/a.txt" -o "$folder/absent/x.tcl"
+for verb in inspect verify; do
+    "$build/tcudb" codec $verb "$folder/set.tcl" >/dev/full 2>"$folder/err"
+    [ $? -eq 1 ] && grep -q 'standard output' "$folder/err" || { echo "$verb does not notice a full disk"; failed=1; }
+done
 
 # Damage: each is noticed or harmless; never another end.
 codec encode "$folder/a.txt" -o "$folder/set.tcl" -f
