@@ -355,6 +355,7 @@ static tcudb_status check(Bench *b, int files, char **file, bool brief, bool dam
             pool_end(&p);
         }
     TRY(wide_check(b->dev, damage ? brief ? 2 : 20 : 0, &b->failures, err));
+    TRY(ops_check(b->dev, brief ? 60 : damage ? 1000 : 200, damage ? brief ? 1 : 10 : 0, &b->failures, err));
     return damage ? check_damage(b, brief ? 2 : 20, err) : TCUDB_OK;
 }
 

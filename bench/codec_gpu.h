@@ -31,10 +31,12 @@ tcudb_status pool_lists(Pool1 *p, const char *path, uint32_t blocks, uint32_t sc
 /* Every shape, size and scheme. */
 tcudb_status pool_all_kinds(Pool1 *p, Error *err) MUST_CHECK;
 uint64_t pool_random(void);
-/* GPU against CPU on a ds2i index; freqs may be NULL. */
 /* Lists of 64-bit values; `rounds` of damage. */
 tcudb_status wide_check(Device *dev, uint32_t rounds, uint32_t *failures, Error *err) MUST_CHECK;
 tcudb_status wide_bench(Device *dev, Error *err) MUST_CHECK;
+/* Operations, GPU against CPU: on lists made here, with `rounds` of damage; on a ds2i index, timed; freqs may be NULL.
+ */
+tcudb_status ops_check(Device *dev, uint32_t queries, uint32_t rounds, uint32_t *failures, Error *err) MUST_CHECK;
 tcudb_status ops_bench(Device *dev, const char *docs, const char *freqs, uint32_t *failures, Error *err) MUST_CHECK;
 
 #endif

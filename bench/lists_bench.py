@@ -10,7 +10,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 DATA = ROOT.parent / "shared" / "data" / "postings"
-NAMES = ["census1881", "census-income", "wikileaks-noquotes", "peps_para"]
+NAMES = ["census1881", "census-income", "wikileaks-noquotes", "peps_para", "uscensus2000"]
 
 
 def unpack(folder):

@@ -47,7 +47,8 @@ static tcudb_status search(const tcudb_lists *documents, const tcudb_lists *freq
     uint64_t all[] = {1, 3}, not_in[] = {0}, n = 0; /* multiples of 3, 5; of 2 */
     tcudb_list_query query = {all, not_in, 2, 1, 0};
     tcudb_list_hit hits[TOP], gpu_hits[TOP];
-    uint32_t *numbers = NULL, found = 0, gpu_found = 0;
+    void *numbers = NULL;
+    uint32_t found = 0, gpu_found = 0;
     tcudb_gpu_lists *gpu = NULL;
     tcudb_status status = tcudb_lists_search(documents, &query, &numbers, &n, err);
     if (status != TCUDB_OK) return status;
@@ -57,14 +58,16 @@ static tcudb_status search(const tcudb_lists *documents, const tcudb_lists *freq
     status = tcudb_lists_top(documents, frequencies, &query, TOP, hits, &found, err);
     if (status != TCUDB_OK) return status;
     for (uint32_t i = 0; i < found; i++)
-        printf("divisible by 3 or 5: document %u, score %u\n", hits[i].number, hits[i].score);
+        printf("divisible by 3 or 5: document %llu, score %u\n", (unsigned long long)hits[i].number,
+               hits[i].score);
     if (tcudb_gpu_lists_open(documents, frequencies, &gpu, err) != TCUDB_OK) {
         printf("on the CPU only: %s\n", err->message);
         return TCUDB_OK;
     }
     status = tcudb_gpu_lists_top(gpu, &query, 1, TOP, gpu_hits, &gpu_found, err);
     for (uint32_t i = 0; status == TCUDB_OK && i < gpu_found; i++)
-        printf("on the GPU: document %u, score %u\n", gpu_hits[i].number, gpu_hits[i].score);
+        printf("on the GPU: document %llu, score %u\n", (unsigned long long)gpu_hits[i].number,
+               gpu_hits[i].score);
     tcudb_gpu_lists_close(gpu);
     return status;
 }

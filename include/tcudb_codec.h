@@ -104,7 +104,7 @@ typedef struct tcudb_list_block {
 TCUDB_API tcudb_status tcudb_lists_block(const tcudb_lists *lists, uint64_t list, uint64_t block, tcudb_list_block *out,
                                          tcudb_error *err);
 
-/* ---- operations on ascending lists of 32-bit values ---- */
+/* ---- operations on ascending lists ---- */
 
 typedef struct tcudb_list_query {
     const uint64_t *lists;   /* numbers in all of these (any: in at least one) */
@@ -113,29 +113,28 @@ typedef struct tcudb_list_query {
     int any;
 } tcudb_list_query;
 
-/* The numbers, ascending; *numbers is released with tcudb_lists_free. */
-TCUDB_API tcudb_status tcudb_lists_search(const tcudb_lists *lists, const tcudb_list_query *query, uint32_t **numbers,
+/* The numbers, ascending: uint32_t, or uint64_t in a wide set. *numbers is released with tcudb_lists_free. */
+TCUDB_API tcudb_status tcudb_lists_search(const tcudb_lists *lists, const tcudb_list_query *query, void **numbers,
                                           uint64_t *n, tcudb_error *err);
 typedef struct tcudb_list_hit {
-    uint32_t number;
-    uint32_t score;
+    uint64_t number;
+    uint32_t score; /* at most 2^32 - 2 */
 } tcudb_list_hit;
 /* The k numbers with the largest sums of frequencies, best first, equal ones ascending. frequencies is a set parallel
- * to lists: the same lists with the same lengths. *n gets how many hits there are. */
+ * to lists: the same lists with the same lengths, of 32-bit values. *n gets how many hits there are. */
 TCUDB_API tcudb_status tcudb_lists_top(const tcudb_lists *lists, const tcudb_lists *frequencies,
                                        const tcudb_list_query *query, uint32_t k, tcudb_list_hit *hits, uint32_t *n,
                                        tcudb_error *err);
 
 /* ---- on a GPU ---- */
 
-/* Uploads a set of lists, and frequencies if not NULL; both must stay open. 0A000 says why there is no GPU. Sets of
- * 64-bit values can be decoded there (tcudb_gpu_lists_time), but not searched: 0A000. */
+/* Uploads a set of lists, and frequencies if not NULL; both must stay open. 0A000 says why there is no GPU. */
 TCUDB_API tcudb_status tcudb_gpu_lists_open(const tcudb_lists *lists, const tcudb_lists *frequencies,
                                             tcudb_gpu_lists **gpu, tcudb_error *err);
 TCUDB_API void tcudb_gpu_lists_close(tcudb_gpu_lists *gpu);
 /* Many queries at once. numbers[i] and n[i] as tcudb_lists_search gives them. */
 TCUDB_API tcudb_status tcudb_gpu_lists_search(tcudb_gpu_lists *gpu, const tcudb_list_query *queries, uint32_t nqueries,
-                                              uint32_t **numbers, uint64_t *n, tcudb_error *err);
+                                              void **numbers, uint64_t *n, tcudb_error *err);
 /* hits: k a query; n[i] how many of them are filled. */
 TCUDB_API tcudb_status tcudb_gpu_lists_top(tcudb_gpu_lists *gpu, const tcudb_list_query *queries, uint32_t nqueries,
                                            uint32_t k, tcudb_list_hit *hits, uint32_t *n, tcudb_error *err);

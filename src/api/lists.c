@@ -1,9 +1,9 @@
 /*
  * lists.c: tcudb_codec.h, the public side of codec/'s list sets and their operations, CPU and GPU.
  *
- * Memory is not charged to any database: there is none. Bytes and numbers that are handed out come from the allocator
- * of mem.h without a budget, which free() releases. Public and internal structs of queries and hits agree, so arrays of
- * them are passed on as they are, except queries (their flag has another type).
+ * Memory is not charged to any database: there is none. Bytes and numbers that are handed out are copied into memory
+ * that free() releases, whose size nobody needs to know (mem.h's large blocks are mapped). Public and internal structs
+ * of queries and hits agree, so arrays of them are passed on as they are, except queries (their flag has another type).
  */
 #include "api/api_int.h"
 
@@ -75,15 +75,24 @@ tcudb_status tcudb_lists_writer_add(tcudb_lists_writer *writer, const void *valu
     return done(status, &e, err);
 }
 
-static tcudb_status hand_out(tcudb_status status, Buf *buf, const Error *e, void **bytes, size_t *size,
-                             tcudb_error *err)
+/* Moves the bytes to memory that tcudb_lists_free releases. */
+static tcudb_status move_out(Buf *buf, void **bytes, Error *e)
 {
+    *bytes = malloc(buf->len == 0 ? 1 : buf->len);
+    if (*bytes != NULL && buf->len > 0) memcpy(*bytes, buf->data, buf->len);
+    buf_free(buf);
+    return *bytes == NULL ? error_set(e, SQLSTATE_OUT_OF_MEMORY, "out of memory") : TCUDB_OK;
+}
+
+static tcudb_status hand_out(tcudb_status status, Buf *buf, Error *e, void **bytes, size_t *size, tcudb_error *err)
+{
+    size_t n = buf->len;
+    if (status == TCUDB_OK) status = move_out(buf, bytes, e);
     if (status != TCUDB_OK) {
         buf_free(buf);
         return api_fail(err, status, e);
     }
-    *bytes = buf->data;
-    *size = buf->len;
+    *size = n;
     return TCUDB_OK;
 }
 
@@ -129,7 +138,6 @@ tcudb_status tcudb_lists_decode_file(const tcudb_lists *lists, void **file, size
         return api_misuse(err, "tcudb_lists_decode_file: an argument is NULL");
     buf_init(&out, NULL);
     tcudb_status status = list_source_decode(&lists->set, &out, &e);
-    if (status == TCUDB_OK && out.data == NULL) status = buf_reserve(&out, 1, &e); /* an empty file is not NULL */
     return hand_out(status, &out, &e, file, file_size, err);
 }
 
@@ -250,8 +258,8 @@ static bool query_usable(const tcudb_list_query *q)
     return q != NULL && (q->lists != NULL || q->nlists == 0) && (q->without != NULL || q->nwithout == 0);
 }
 
-tcudb_status tcudb_lists_search(const tcudb_lists *lists, const tcudb_list_query *query, uint32_t **numbers,
-                                uint64_t *n, tcudb_error *err)
+tcudb_status tcudb_lists_search(const tcudb_lists *lists, const tcudb_list_query *query, void **numbers, uint64_t *n,
+                                tcudb_error *err)
 {
     Error e;
     Buf out;
@@ -264,7 +272,7 @@ tcudb_status tcudb_lists_search(const tcudb_lists *lists, const tcudb_list_query
     buf_init(&out, NULL);
     TRY(hand_out(list_query(&lists->set, &q, &out, NULL, &e), &out, &e, &bytes, &size, err));
     *numbers = bytes;
-    *n = size / sizeof(uint32_t);
+    *n = size / list_word(&lists->set);
     return TCUDB_OK;
 }
 
@@ -325,7 +333,7 @@ static ListQuery *queries_of(const tcudb_list_query *queries, uint32_t n, tcudb_
 }
 
 tcudb_status tcudb_gpu_lists_search(tcudb_gpu_lists *gpu, const tcudb_list_query *queries, uint32_t nqueries,
-                                    uint32_t **numbers, uint64_t *n, tcudb_error *err)
+                                    void **numbers, uint64_t *n, tcudb_error *err)
 {
     Error e;
     tcudb_status status = TCUDB_OK;
@@ -340,9 +348,15 @@ tcudb_status tcudb_gpu_lists_search(tcudb_gpu_lists *gpu, const tcudb_list_query
     }
     status = list_gpu_query(&gpu->index, q, nqueries, answers, &e);
     for (uint32_t i = 0; i < nqueries; i++) {
-        if (status != TCUDB_OK) buf_free(&answers[i]);
-        numbers[i] = status == TCUDB_OK ? (uint32_t *)(void *)answers[i].data : NULL;
-        n[i] = status == TCUDB_OK ? answers[i].len / sizeof(uint32_t) : 0;
+        n[i] = answers[i].len / list_word(gpu->index.set);
+        numbers[i] = NULL;
+        if (status == TCUDB_OK) status = move_out(&answers[i], &numbers[i], &e);
+        buf_free(&answers[i]);
+    }
+    for (uint32_t i = 0; i < nqueries && status != TCUDB_OK; i++) {
+        free(numbers[i]);
+        numbers[i] = NULL;
+        n[i] = 0;
     }
     mem_free(NULL, answers, nqueries * sizeof(*answers));
     mem_free(NULL, q, nqueries * sizeof(*q));

@@ -34,13 +34,27 @@ typedef struct ListArgs {
     unsigned image, pool; /* shared bytes a warp, as each kernel says */
 } ListArgs;
 
-/* Operations on lists (list_ops.cuh). A query is a run of list numbers; those with LIST_WITHOUT are excluded. */
+/* Operations on lists (list_task.cuh, list_filter.cuh, list_ops.cuh). A query is a run of list numbers; those with
+ * LIST_WITHOUT are excluded. */
 #define LIST_WITHOUT 0x80000000u
+#define LIST_NO_TASK 0xffffffffu
 enum { LIST_OPS_WARPS = 4, LIST_OPS_CHUNK = 1024 /* words of a bitmap that one CTA counts or extracts */ };
 
 typedef struct ListTask {
     unsigned query, list, block; /* list: its number, LIST_WITHOUT as in the query; block: of the directory */
+    unsigned index;              /* of the list in the query's run */
 } ListTask;
+
+/* What a task of list_filter.cuh kept: n values from `place` on. */
+typedef struct ListPiece {
+    unsigned long long place, n;
+} ListPiece;
+
+/* A hit as it comes back: codec/list_ops.h's ListHit. */
+typedef struct ListGpuHit {
+    unsigned long long doc;
+    unsigned score, zero;
+} ListGpuHit;
 
 typedef struct ListOpsArgs {
     ListArgs docs, freqs;
@@ -48,17 +62,26 @@ typedef struct ListOpsArgs {
     const ListTask *task;
     const unsigned *begin; /* per query its first list, and one more */
     const unsigned *lists;
+    const unsigned *least; /* per query: lists that must have a document */
     unsigned tasks;
-    unsigned image, pool;         /* shared bytes a warp: payload; payload and records, at least 4096 */
-    unsigned *bits;               /* a bitmap a query, `words` words each */
-    unsigned words, chunks;       /* chunks of LIST_OPS_CHUNK words in a bitmap */
-    unsigned *counts;             /* per query and chunk */
-    const unsigned long long *at; /* per query and chunk: where its numbers go in docs.out */
+    unsigned image, pool; /* shared bytes a warp: payload; payload and records, at least 4096 */
+    /* filters: tasks of a query are consecutive, those of a list too */
+    void *kept;                       /* values, 32 or 64 bits */
+    unsigned *kept_score;             /* parallel to kept */
+    unsigned long long *total;        /* of kept; 0 on entry */
+    ListPiece *piece;                 /* per task */
+    const unsigned *tasks_of;         /* parallel to lists: its first task; LIST_NO_TASK */
+    const unsigned *task_begin;       /* per query its first task, and one more */
+    const unsigned long long *before; /* per task: kept by the tasks of its list before it */
+    const unsigned long long *at;     /* per query (bitmaps: and chunk): where its numbers go in docs.out */
+    /* dense lists */
+    unsigned *bits;         /* a bitmap a query, `words` words each */
+    unsigned words, chunks; /* chunks of LIST_OPS_CHUNK words in a bitmap */
+    unsigned *counts;       /* per query and chunk */
     unsigned long long
         *score; /* per query and document: lists that have it << 48 | sum of frequencies; bit 63: excluded */
     unsigned documents, top;
-    const unsigned *least; /* per query: lists that must have a document */
-    void *hits;            /* per query `top` pairs {document, score} */
+    ListGpuHit *hits; /* `top` a query */
     unsigned *found;
 } ListOpsArgs;
 

@@ -27,6 +27,8 @@ enum { NARROW_MAX = 16, BURST_BYTES = 2 << 20, HIGH16 = 2 * CODEC_BLOCK };
 /* Bunches a block from which on instructions limit written modes, and limit them by far; bytes a block from which on
  * memory does; CTAs wanted a multiprocessor. */
 enum { MANY_BUNCHES = 200, TOO_MANY_BUNCHES = 300, MANY_BYTES = 2048, CTAS_WANTED = 4 };
+/* Class PFOR without output and without exceptions: payloads from which on a warp takes fewer blocks, and how many. */
+enum { HEAVY_SLOTS = 1792, HEAVY_SUM_WALK = 2, HEAVY_COUNT_WALK = 8 };
 
 void list_image_init(ListImage *image, uint32_t step, Mem *mem)
 {
@@ -154,6 +156,8 @@ static tcudb_status find_kernels(ListGpu *gpu, Error *err)
         for (int mode = 0; mode < LIST_MODES; mode++)
             if (name[c][mode] != NULL) TRY(device_kernel(m, name[c][mode], &gpu->kernel[c][mode], err));
     }
+    TRY(device_module(gpu->dev, module[LIST_CLASS_VSE_WIDE], &m, err));
+    TRY(device_kernel(m, "list_vse_wide_ascend_one", &gpu->wide_one, err));
     TRY(device_module(gpu->dev, module[LIST_CLASS_PFOR], &m, err));
     for (int mode = 0; mode <= LIST_ASCEND; mode++) TRY(device_kernel(m, staged[mode], &gpu->staged[mode], err));
     return TCUDB_OK;
@@ -282,13 +286,14 @@ typedef struct Launch {
     uint32_t shared;
 } Launch;
 
-static void plan_vse(const ListGpu *gpu, ListMode mode, Launch *l)
+static void plan_vse(const ListGpu *gpu, ListClass c, ListMode mode, Launch *l)
 {
     const ListExtent *x = &gpu->extent;
     uint32_t records = (x->bunches + 3) / 4 * 32, mean = (uint32_t)(x->all_bunches / x->vse_blocks);
     bool fused = mode == LIST_SUM || mode == LIST_COUNT, heavy = gpu->area_bytes > (uint64_t)MANY_BYTES * gpu->blocks;
     uint32_t written = mean > TOO_MANY_BUNCHES ? 3 : mean > MANY_BUNCHES && !heavy ? 2 : 1;
     l->args.walk = walk_of(gpu, l->args.count, fused ? LIST_WALK : written);
+    if (c == LIST_CLASS_VSE_WIDE && mode == LIST_ASCEND && l->args.walk == 1) l->kernel = gpu->wide_one;
     l->args.image = image_bytes(x->image);
     l->args.pool = BUNCHES_BYTES + records + (l->args.walk == 1 ? 1 : 2) * l->args.image;
     l->args.pool = (l->args.pool + 127) / 128 * 128;
@@ -301,7 +306,9 @@ static void plan_staged(const ListGpu *gpu, ListMode mode, Launch *l)
     bool fused = mode == LIST_SUM || mode == LIST_COUNT;
     l->args.image = image_bytes(gpu->extent.narrow_slots);
     if (fused) {
-        l->args.walk = walk_of(gpu, l->args.count, LIST_WALK);
+        uint32_t heavy = mode == LIST_SUM ? HEAVY_SUM_WALK : HEAVY_COUNT_WALK;
+        bool light = gpu->extent.exceptions || gpu->extent.narrow_slots < HEAVY_SLOTS;
+        l->args.walk = walk_of(gpu, l->args.count, light ? LIST_WALK : heavy);
         l->args.pool = gpu->extent.exceptions ? CODEC_BLOCK * 4 : 0;
     } else {
         l->kernel = gpu->staged[mode];
@@ -340,7 +347,7 @@ static void plan(const ListGpu *gpu, ListClass c, ListMode mode, Launch *l)
     if (c == LIST_CLASS_DOUBLE)
         plan_double(gpu, l);
     else if (c >= LIST_CLASS_VSE)
-        plan_vse(gpu, mode, l);
+        plan_vse(gpu, c, mode, l);
     else if (c == LIST_CLASS_PFOR && (mode == LIST_SUM || mode == LIST_COUNT || gpu->extent.high_bits <= 16))
         plan_staged(gpu, mode, l);
     else

@@ -63,6 +63,7 @@ typedef struct ListGpu {
     uint32_t walk; /* for tests: blocks a warp takes; 0: what pays */
     ListExtent extent;
     DeviceKernel *kernel[LIST_CLASSES][LIST_MODES], *staged[LIST_ASCEND + 1]; /* staged: of class PFOR */
+    DeviceKernel *wide_one; /* of class VSE_WIDE, ascending, a block a warp */
 } ListGpu;
 
 tcudb_status list_gpu_upload(Device *dev, const ListImage *image, ListGpu *out, Error *err) MUST_CHECK;

@@ -1,29 +1,20 @@
 /*
- * list_ops.c: AND, OR, NOT and top-k over compressed lists.
+ * list_ops.c: AND, OR and NOT over compressed lists; batches of queries.
  *
- * AND walks the shortest list block by block; its values are filtered through the other lists, shortest first, with
- * cursors that skip whatever blocks hold no candidate. NOT filters the other way round.
+ * AND takes the shortest list block by block through filters (list_walk.c). OR of lists that are dense in their range
+ * goes by windows, a bitmap of 2^18 numbers each, so that its state stays in the caches whatever the number of lists;
+ * OR of sparse ones merges. A word of a bitmap costs as much as a number merged costs a tenth: dense is a number in
+ * SPARSE or more.
  *
- * OR and top-k work in windows of document numbers, so that their state stays in the caches whatever the number of
- * lists: OR a bitmap, top-k a counter a document. Lists are walked in turn within a window. Top-k skips a window
- * without decoding anything of it, when the largest frequencies of the blocks that reach into it (the skip array of a
- * set that does not ascend) add up to no more than the k-th best score so far: later documents lose ties.
- *
- * Cost: AND O(shortest * log), OR and top-k O(postings in windows not skipped + windows). Limits: 32-bit numbers;
- * scores saturate at 2^32 - 2; 65,535 lists a query.
+ * Cost: AND O(shortest * log), OR O(numbers + windows) or O(numbers * log lists). Limits: 65,535 lists a query; scores
+ * saturate at 2^32 - 2.
  */
-#include "codec/list_cursor.h"
+#include "codec/list_walk.h"
 
-#include <assert.h>
-
-/* Scores saturate here. */
-#define SCORE_MAX (UINT32_MAX - 1)
-
-enum { BITMAP_WINDOW = 1 << 18, SCORE_WINDOW = 1 << 13, MAX_LISTS = 65535 };
+enum { WINDOW = 1 << 18, SPARSE = 1024, MAX_LISTS = 65535 };
 
 tcudb_status list_query_check(const ListSet *set, const ListQuery *query, Error *err)
 {
-    if (set->flags & LIST_WIDE) return error_unsupported(err, 0, "operations on lists of 64-bit values");
     if (!(set->flags & LIST_ASCENDING))
         return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "the lists do not ascend");
     if (query->nlists > MAX_LISTS || query->nwithout > MAX_LISTS)
@@ -37,293 +28,108 @@ tcudb_status list_query_check(const ListSet *set, const ListQuery *query, Error 
     return TCUDB_OK;
 }
 
-/* Cursors of a query: lists first (AND: shortest first), then those without. */
-typedef struct Cursors {
-    ListCursor **at;
-    uint32_t n, lists;
-} Cursors;
+typedef struct Answer {
+    const ListSet *set;
+    Buf *out;
+} Answer;
 
-static tcudb_status open_cursors(const ListSet *set, const ListSet *freqs, const ListQuery *q, Arena *arena,
-                                 Cursors *out, Error *err)
+/* Appends numbers in the set's width. */
+static tcudb_status put_numbers(Answer *a, const uint64_t *v, uint32_t n, Error *err)
 {
-    out->lists = q->nlists;
-    out->n = q->nlists + q->nwithout;
-    out->at = ARENA_ARRAY(arena, ListCursor *, out->n + 1, err);
-    TRY_PTR(out->at);
-    for (uint32_t i = 0; i < out->n; i++) {
-        ListCursor *c = arena_alloc_raw(arena, sizeof(*c), err);
-        TRY_PTR(c);
-        bool wanted = i < q->nlists;
-        list_cursor_init(c, set, wanted ? freqs : NULL, wanted ? q->lists[i] : q->without[i - q->nlists]);
-        uint32_t to = i;
-        for (; wanted && to > 0 && set->entry[out->at[to - 1]->list].n > set->entry[c->list].n; to--)
-            out->at[to] = out->at[to - 1];
-        out->at[to] = c;
+    uint32_t narrow[CODEC_BLOCK];
+    if (n == 0) return TCUDB_OK;
+    if (a->set->flags & LIST_WIDE) return buf_append(a->out, v, n * sizeof(*v), err);
+    for (uint32_t i = 0; i < n; i++) narrow[i] = (uint32_t)v[i];
+    return buf_append(a->out, narrow, n * sizeof(narrow[0]), err);
+}
+
+static tcudb_status put_candidates(void *ctx, const ListCandidates *c, Error *err)
+{
+    return put_numbers(ctx, c->v, c->n, err);
+}
+
+static tcudb_status run_and(ListWalk *w, ListCandidates *c, Answer *a, Error *err)
+{
+    for (uint64_t b = 0; b < w->at[0]->blocks; b++) {
+        TRY(list_walk_and(w, b, c, err));
+        TRY(put_candidates(a, c, err));
     }
     return TCUDB_OK;
 }
 
-static void add_work(const Cursors *c, ListWork *work)
+/* Sets or clears the bits of the list's numbers in the window that begins at low. */
+static tcudb_status mark_window(ListCursor *c, uint64_t low, uint64_t *bits, bool set, Error *err)
 {
-    for (uint32_t i = 0; work != NULL && i < c->n; i++) {
-        work->blocks += c->at[i]->decoded;
-        work->skipped += list_cursor_skipped(c->at[i]);
-    }
-}
-
-/* Keeps the candidates that the list has (or has not). */
-static tcudb_status filter(ListCursor *c, bool keep, uint32_t *v, uint32_t *n, Error *err)
-{
-    uint32_t kept = 0;
-    bool more = true;
-    for (uint32_t i = 0; i < *n; i++) {
-        bool has = false;
-        if (more && !(c->block == c->loaded && c->at < c->n && c->values[c->at] >= v[i]))
-            TRY(list_cursor_seek(c, v[i], &more, err));
-        if (more) has = c->values[c->at] == v[i];
-        if (has == keep) v[kept++] = v[i];
-    }
-    *n = kept;
-    return TCUDB_OK;
-}
-
-static tcudb_status run_and(const ListSet *set, Cursors *c, Buf *out, Error *err)
-{
-    uint32_t v[CODEC_BLOCK], n = 0;
-    ListCursor *shortest = c->at[0];
-    for (uint64_t b = 0; b < shortest->blocks; b++) {
-        TRY(list_set_decode(set, shortest->list, b, v, &n, err));
-        shortest->decoded++;
-        for (uint32_t i = 1; i < c->n && n > 0; i++) TRY(filter(c->at[i], i < c->lists, v, &n, err));
-        TRY(buf_append(out, v, n * sizeof(v[0]), err));
-    }
-    return TCUDB_OK;
-}
-
-/* Sets or clears the bits of the list's values in the window [low, low + BITMAP_WINDOW). */
-static tcudb_status mark_window(ListCursor *c, uint32_t low, uint64_t *bits, bool set, Error *err)
-{
-    uint64_t end = (uint64_t)low + BITMAP_WINDOW;
     bool more = false;
     TRY(list_cursor_seek(c, low, &more, err));
     while (more) {
         uint32_t i = c->at;
         if (set)
-            for (; i < c->n && c->values[i] < end; i++)
+            for (; i < c->n && c->values[i] - low < WINDOW; i++)
                 bits[(c->values[i] - low) >> 6] |= UINT64_C(1) << ((c->values[i] - low) & 63);
         else
-            for (; i < c->n && c->values[i] < end; i++)
+            for (; i < c->n && c->values[i] - low < WINDOW; i++)
                 bits[(c->values[i] - low) >> 6] &= ~(UINT64_C(1) << ((c->values[i] - low) & 63));
         c->at = i;
         if (i < c->n) break;
         c->block++;
-        if (c->block == c->blocks) break;
         TRY(list_cursor_seek(c, low, &more, err));
     }
     return TCUDB_OK;
 }
 
-static tcudb_status put_bits(const uint64_t *bits, uint32_t low, Buf *out, Error *err)
+static tcudb_status put_bits(const uint64_t *bits, uint64_t low, Answer *a, Error *err)
 {
-    for (uint32_t w = 0; w < BITMAP_WINDOW / 64; w += 16) {
-        uint32_t v[1024], n = 0;
+    for (uint32_t w = 0; w < WINDOW / 64; w += 16) {
+        uint64_t v[CODEC_BLOCK];
+        uint32_t n = 0;
         for (uint32_t i = w; i < w + 16; i++)
             for (uint64_t b = bits[i]; b != 0; b &= b - 1) v[n++] = low + 64 * i + (uint32_t)__builtin_ctzll(b);
-        if (n > 0) TRY(buf_append(out, v, n * sizeof(v[0]), err));
+        TRY(put_numbers(a, v, n, err));
     }
     return TCUDB_OK;
 }
 
-static tcudb_status run_or(const ListSet *set, Cursors *c, Arena *arena, Buf *out, Error *err)
+static tcudb_status run_windows(ListWalk *w, Arena *arena, Answer *a, Error *err)
 {
-    uint64_t *bits = arena_alloc_raw(arena, BITMAP_WINDOW / 8, err);
+    uint64_t *bits = arena_alloc_raw(arena, WINDOW / 8, err);
     TRY_PTR(bits);
-    for (uint64_t low = 0; low <= set->bound; low += BITMAP_WINDOW) {
+    for (uint64_t low = 0; low <= a->set->bound; low += WINDOW) {
         bool live = false;
-        memset(bits, 0, BITMAP_WINDOW / 8);
-        for (uint32_t i = 0; i < c->lists; i++) {
-            if (c->at[i]->block == c->at[i]->blocks) continue;
-            TRY(mark_window(c->at[i], (uint32_t)low, bits, true, err));
+        memset(bits, 0, WINDOW / 8);
+        for (uint32_t i = 0; i < w->lists; i++) {
+            if (w->at[i]->block == w->at[i]->blocks) continue;
+            TRY(mark_window(w->at[i], low, bits, true, err));
             live = true;
         }
         if (!live) break;
-        for (uint32_t i = c->lists; i < c->n; i++) TRY(mark_window(c->at[i], (uint32_t)low, bits, false, err));
-        TRY(put_bits(bits, (uint32_t)low, out, err));
+        for (uint32_t i = w->lists; i < w->n; i++) TRY(mark_window(w->at[i], low, bits, false, err));
+        TRY(put_bits(bits, low, a, err));
     }
     return TCUDB_OK;
+}
+
+static tcudb_status run_query(ListWalk *w, bool any, Arena *arena, Answer *a, Error *err)
+{
+    ListCandidates *c = arena_alloc_raw(arena, sizeof(*c), err);
+    TRY_PTR(c);
+    if (!any) return run_and(w, c, a, err);
+    if (a->set->bound / SPARSE <= list_walk_postings(w)) return run_windows(w, arena, a, err);
+    return list_walk_merge(w, 0, UINT64_MAX, c, put_candidates, a, err);
 }
 
 tcudb_status list_query(const ListSet *set, const ListQuery *query, Buf *out, ListWork *work, Error *err)
 {
     Arena arena;
-    Cursors c = {0};
+    ListWalk w = {0};
+    Answer a = {set, out};
     tcudb_status status;
     TRY(list_query_check(set, query, err));
     if (query->nlists == 0) return TCUDB_OK;
     arena_init(&arena, set->mem);
-    TRY_GOTO(open_cursors(set, NULL, query, &arena, &c, err));
-    status = query->any ? run_or(set, &c, &arena, out, err) : run_and(set, &c, out, err);
-    add_work(&c, work);
-done:
-    arena_free(&arena);
-    return status;
-}
-
-/* ---- top-k ---- */
-
-typedef struct Top {
-    ListHit *hits; /* a heap, worst at the root: smallest score, then largest number */
-    uint32_t n, k;
-} Top;
-
-static bool worse(ListHit a, ListHit b)
-{
-    return a.score < b.score || (a.score == b.score && a.doc > b.doc);
-}
-
-static void sift_down(Top *t, uint32_t i)
-{
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-        if (child >= t->n) return;
-        if (child + 1 < t->n && worse(t->hits[child + 1], t->hits[child])) child++;
-        if (!worse(t->hits[child], t->hits[i])) return;
-        ListHit h = t->hits[i];
-        t->hits[i] = t->hits[child];
-        t->hits[child] = h;
-        i = child;
-    }
-}
-
-static void offer(Top *t, ListHit hit)
-{
-    if (t->n < t->k) {
-        uint32_t i = t->n++;
-        t->hits[i] = hit;
-        while (i > 0 && worse(t->hits[i], t->hits[(i - 1) / 2])) {
-            ListHit h = t->hits[i];
-            t->hits[i] = t->hits[(i - 1) / 2];
-            t->hits[(i - 1) / 2] = h;
-            i = (i - 1) / 2;
-        }
-    } else if (worse(t->hits[0], hit)) {
-        t->hits[0] = hit;
-        sift_down(t, 0);
-    }
-}
-
-/* Takes the worst off the root, to the end, until none is left: best first. */
-static void sort_hits(Top *t)
-{
-    for (uint32_t n = t->n; t->n > 1;) {
-        ListHit h = t->hits[0];
-        t->hits[0] = t->hits[--t->n];
-        t->hits[t->n] = h;
-        sift_down(t, 0);
-        if (t->n == 1) {
-            t->n = n;
-            return;
-        }
-    }
-}
-
-/* No document of the window scores more. Also moves to the blocks that reach into it. */
-static uint64_t window_bound(ListCursor *c, uint64_t low)
-{
-    const ListEntry *e = &c->freqs->entry[c->list];
-    uint64_t most = 0;
-    if (e->n < LIST_SHORT) return c->block < c->blocks ? c->freqs->bound : 0;
-    while (c->block < c->blocks && list_set_last(c->set, c->set->entry[c->list].at + c->block) < low) c->block++;
-    for (uint64_t b = c->block; b < c->blocks; b++) {
-        uint64_t last = list_set_last(c->set, c->set->entry[c->list].at + b);
-        most = list_set_last(c->freqs, e->at + b) > most ? list_set_last(c->freqs, e->at + b) : most;
-        if (last >= low + SCORE_WINDOW - 1) break;
-    }
-    return most;
-}
-
-static tcudb_status score_window(ListCursor *c, uint64_t low, uint32_t *score, uint16_t *terms, Error *err)
-{
-    uint64_t end = low + SCORE_WINDOW;
-    bool more = false;
-    if (c->block == c->blocks) return TCUDB_OK;
-    TRY(list_cursor_seek(c, (uint32_t)low, &more, err));
-    while (more) {
-        uint32_t i = c->at;
-        for (; i < c->n && c->values[i] < end; i++) {
-            uint32_t *s = &score[c->values[i] - low];
-            *s = c->freq[i] > SCORE_MAX - *s ? SCORE_MAX : *s + c->freq[i];
-            terms[c->values[i] - low]++;
-        }
-        c->at = i;
-        if (i < c->n) break;
-        c->block++;
-        if (c->block == c->blocks) break;
-        TRY(list_cursor_seek(c, (uint32_t)low, &more, err));
-    }
-    return TCUDB_OK;
-}
-
-/* terms[d] == UINT16_MAX: excluded. */
-static tcudb_status exclude_window(ListCursor *c, uint64_t low, uint16_t *terms, Error *err)
-{
-    bool more = false;
-    for (uint64_t at = low; at < low + SCORE_WINDOW && at <= UINT32_MAX;) {
-        if (c->block == c->blocks) return TCUDB_OK;
-        TRY(list_cursor_seek(c, (uint32_t)at, &more, err));
-        if (!more || c->values[c->at] >= low + SCORE_WINDOW) return TCUDB_OK;
-        terms[c->values[c->at] - low] = UINT16_MAX;
-        at = (uint64_t)c->values[c->at] + 1;
-    }
-    return TCUDB_OK;
-}
-
-static tcudb_status run_top(const ListSet *docs, Cursors *c, bool any, Arena *arena, Top *top, Error *err)
-{
-    uint32_t *score = arena_alloc_raw(arena, SCORE_WINDOW * sizeof(*score), err);
-    TRY_PTR(score);
-    uint16_t *terms = arena_alloc_raw(arena, SCORE_WINDOW * sizeof(*terms), err);
-    TRY_PTR(terms);
-    for (uint64_t low = 0; low <= docs->bound; low += SCORE_WINDOW) {
-        uint64_t most = 0;
-        for (uint32_t i = 0; i < c->lists; i++) most += window_bound(c->at[i], low);
-        if (most == 0 || (top->n == top->k && most <= top->hits[0].score)) continue;
-        memset(score, 0, SCORE_WINDOW * sizeof(*score));
-        memset(terms, 0, SCORE_WINDOW * sizeof(*terms));
-        for (uint32_t i = 0; i < c->lists; i++) TRY(score_window(c->at[i], low, score, terms, err));
-        for (uint32_t i = c->lists; i < c->n; i++) TRY(exclude_window(c->at[i], low, terms, err));
-        uint16_t least = any ? 1 : (uint16_t)c->lists;
-        for (uint32_t d = 0; d < SCORE_WINDOW; d++)
-            if (terms[d] >= least && terms[d] != UINT16_MAX && (top->n < top->k || score[d] > top->hits[0].score))
-                offer(top, (ListHit){(uint32_t)low + d, score[d]});
-    }
-    return TCUDB_OK;
-}
-
-tcudb_status list_top(const ListSet *docs, const ListSet *freqs, const ListQuery *query, uint32_t k, ListHit *hits,
-                      uint32_t *n, ListWork *work, Error *err)
-{
-    Arena arena;
-    Cursors c = {0};
-    Top top = {hits, 0, k};
-    tcudb_status status;
-    *n = 0;
-    TRY(list_query_check(docs, query, err));
-    if ((freqs->flags & (LIST_WIDE | LIST_ASCENDING)) != 0 || freqs->lists != docs->lists)
-        return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "the frequencies do not belong to these documents");
-    if (query->nlists == 0 || k == 0) return TCUDB_OK;
-    arena_init(&arena, docs->mem);
-    TRY_GOTO(open_cursors(docs, freqs, query, &arena, &c, err));
-    for (uint32_t i = 0; i < c.lists; i++)
-        if (freqs->entry[c.at[i]->list].n != docs->entry[c.at[i]->list].n) {
-            status =
-                error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "the frequencies do not belong to these documents");
-            goto done;
-        }
-    TRY_GOTO(run_top(docs, &c, query->any, &arena, &top, err));
-    *n = top.n;
-    sort_hits(&top);
-    add_work(&c, work);
+    TRY_GOTO(list_walk_open(set, NULL, query, &arena, &w, err));
+    TRY_GOTO(run_query(&w, query->any, &arena, &a, err));
+    list_walk_add_work(&w, work);
 done:
     arena_free(&arena);
     return status;

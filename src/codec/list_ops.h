@@ -1,5 +1,5 @@
 /*
- * list_ops.h: questions to lists of ascending 32-bit numbers (documents), answered on the compressed form.
+ * list_ops.h: questions to ascending lists of numbers (documents), answered on the compressed form.
  */
 #ifndef CODEC_LIST_OPS_H
 #define CODEC_LIST_OPS_H
@@ -20,17 +20,18 @@ typedef struct ListWork {
     uint64_t skipped; /* not decoded, of the lists asked */
 } ListWork;
 
-/* Appends the answer, uint32_t ascending, to out. work may be NULL; it is added to. 0A000 on wide sets, 22023 for a
- * list number out of range. */
+/* Appends the answer to out, ascending: uint32_t, in wide sets uint64_t. work may be NULL; it is added to. 22023 if the
+ * lists do not ascend or a list number is out of range. */
 tcudb_status list_query(const ListSet *set, const ListQuery *query, Buf *out, ListWork *work, Error *err) MUST_CHECK;
 
 typedef struct ListHit {
-    uint32_t doc;
+    uint64_t doc;
     uint32_t score; /* sum of the frequencies, at most 2^32 - 2 */
 } ListHit;
 
 /* The k documents with the largest sum of frequencies over query->lists, largest first, equal ones by ascending
- * number. freqs is parallel to docs: the same lists with the same lengths. *n gets how many there are. */
+ * number. freqs is parallel to docs: the same lists with the same lengths, of 32-bit values. *n gets how many there
+ * are. */
 tcudb_status list_top(const ListSet *docs, const ListSet *freqs, const ListQuery *query, uint32_t k, ListHit *hits,
                       uint32_t *n, ListWork *work, Error *err) MUST_CHECK;
 
@@ -41,7 +42,13 @@ tcudb_status list_query_batch(const ListSet *set, const ListQuery *queries, uint
 tcudb_status list_top_batch(const ListSet *docs, const ListSet *freqs, const ListQuery *queries, uint32_t n, uint32_t k,
                             Pool *pool, ListHit *hits, uint32_t *found, Error *err) MUST_CHECK;
 
-/* Shared with the GPU's side: 22023 or 0A000 if the query does not fit the set. */
+/* Shared with the GPU's side: 22023 or 54000 if the query does not fit the set. */
 tcudb_status list_query_check(const ListSet *set, const ListQuery *query, Error *err) MUST_CHECK;
+/* 22023 unless the frequencies are of these lists. */
+tcudb_status list_freqs_check(const ListSet *docs, const ListSet *freqs, Error *err) MUST_CHECK;
+static inline size_t list_word(const ListSet *set)
+{
+    return set->flags & LIST_WIDE ? 8 : 4;
+}
 
 #endif

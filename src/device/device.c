@@ -249,6 +249,21 @@ void device_free(Device *dev, DevicePtr ptr)
     (void)dev->driver.mem_free(ptr);
 }
 
+tcudb_status device_host_alloc(Device *dev, size_t size, void **out, Error *err)
+{
+    *out = NULL;
+    CALL(dev, context_set, dev->context);
+    CALL(dev, host_alloc, out, size);
+    return TCUDB_OK;
+}
+
+void device_host_free(Device *dev, void *ptr)
+{
+    if (ptr == NULL) return;
+    (void)dev->driver.context_set(dev->context);
+    (void)dev->driver.host_free(ptr);
+}
+
 tcudb_status device_upload(Device *dev, DevicePtr to, const void *from, size_t size, Error *err)
 {
     if (size == 0) return TCUDB_OK;

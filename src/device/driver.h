@@ -43,6 +43,8 @@ enum {
     X(function_set, "cuFuncSetAttribute", (DriverFunction * function, int attribute, int value))                       \
     X(mem_alloc, "cuMemAlloc_v2", (uint64_t * ptr, size_t size))                                                       \
     X(mem_free, "cuMemFree_v2", (uint64_t ptr))                                                                        \
+    X(host_alloc, "cuMemAllocHost_v2", (void **ptr, size_t size))                                                      \
+    X(host_free, "cuMemFreeHost", (void *ptr))                                                                         \
     X(copy_to, "cuMemcpyHtoDAsync_v2", (uint64_t to, const void *from, size_t size, DriverStream *stream))             \
     X(copy_from, "cuMemcpyDtoHAsync_v2", (void *to, uint64_t from, size_t size, DriverStream *stream))                 \
     X(fill, "cuMemsetD8Async", (uint64_t to, unsigned char byte, size_t size, DriverStream *stream))                   \

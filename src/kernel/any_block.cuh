@@ -65,4 +65,48 @@ template <bool GAPS> DEVICE u32 decode_block(const ListArgs &a, const Entry &e, 
     return good ? e.n() : 0;
 }
 
+/* The same as a function that is called: where a kernel decodes in several places, inlining makes it slow to compile and
+ * leaves it no registers. */
+template <bool GAPS>
+__device__ __noinline__ u32 decode_called(const void *area, u8 *fault, u32 step, Entry e, u32 block, Workplace s, u32 *out)
+{
+    ListArgs a = {};
+    a.area = area;
+    a.fault = fault;
+    a.step = step;
+    return decode_block<GAPS>(a, e, block, s, out);
+}
+
+DEVICE u64 sum_before64(u64 s, u32 lane, u64 *all)
+{
+    u64 sum = s;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        u64 left = __shfl_up_sync(ALL, sum, d);
+        if (lane >= d) sum += left;
+    }
+    *all = __shfl_sync(ALL, sum, 31);
+    return sum - s;
+}
+
+/* The lane's four 64-bit values from `first` on, put together from their halves; how many of them exist is returned. GAPS:
+ * *carry is the value before the group of 128, and becomes its last one. All 32 lanes. */
+template <bool GAPS> DEVICE u32 join_halves(const u32 *lows, const u32 *highs, u32 first, u32 n, u32 step, u64 *carry, u64 *v)
+{
+    u32 live = first < n ? min(n - first, 4) : 0;
+    uint4 low = *(const uint4 *)(lows + first), high = *(const uint4 *)(highs + first);
+    v[0] = (u64)high.x << 32 | low.x, v[1] = (u64)high.y << 32 | low.y;
+    v[2] = (u64)high.z << 32 | low.z, v[3] = (u64)high.w << 32 | low.w;
+    if (GAPS) {
+        u64 all, sum = 0;
+#pragma unroll
+        for (int t = 0; t < 4; t++) v[t] = sum += t < live ? v[t] + step : 0;
+        u64 before = *carry + sum_before64(sum, threadIdx.x & 31, &all);
+        *carry += all;
+#pragma unroll
+        for (int t = 0; t < 4; t++) v[t] += before;
+    }
+    return live;
+}
+
 #endif

@@ -1,108 +1,17 @@
 /*
- * list_ops.cuh: AND, OR, NOT and top-k over compressed lists, many queries a launch.
+ * list_ops.cuh: OR, NOT and top-k over compressed lists of 32-bit numbers that are dense in their range, many queries a
+ * launch.
  *
- * A warp takes one task: a block of a query's shortest list (AND) or of any of its lists (OR, NOT, top-k). It decodes
- * blocks into its own shared memory. AND filters the block's values through the other lists: a 32-ary search in the
- * directory finds the block that can hold the next candidate (its base is the skip entry), so blocks without candidates
- * are never touched. Results are bits in one bitmap a query, or scores in one array a query; bitmaps are counted and
- * extracted, scores selected by radix, one CTA a query.
+ * A warp takes one task: a block of any of a query's lists. Its numbers are bits in one bitmap a query, or their frequencies
+ * are added in one array of scores a query; bitmaps are counted and extracted, scores selected by radix, one CTA a query.
+ * Sparse lists, and numbers of 64 bits: list_filter.cuh.
  */
-#include "kernel/any_block.cuh"
+#include "kernel/list_task.cuh"
 
-struct WarpSpace {
-    Bunches bunches;
-    u32 values[1024], others[1024];
-    u8 keep[1024];
-    u8 work[16]; /* a.pool bytes: payload and records, or exceptions */
-};
-
-/* A warp's task: its block is decoded, n values in space->values. */
-struct Turn {
-    ListTask task;
-    WarpSpace *space;
-    Workplace place;
-    u32 n;
-};
-
-/* Every warp of the CTA calls it; false: no task for this one. */
-DEVICE bool begin_task(const ListOpsArgs &a, u8 *shared, Turn *t)
-{
-    __shared__ u32 table[TABLE];
-    u32 warp = threadIdx.x >> 5, k = blockIdx.x * LIST_OPS_WARPS + warp;
-    load_table(table);
-    if (k >= a.tasks) return false;
-    WarpSpace *s = (WarpSpace *)(shared + warp * (sizeof(WarpSpace) - 16 + a.pool));
-    *t = {a.task[k], s, {&s->bunches, s->work, a.image, table}, 0};
-    t->n = decode_block<true>(a.docs, load_entry(a.docs, t->task.block), t->task.block, t->place, s->values);
-    return true;
-}
-
-DEVICE u32 base_of(const ListArgs &a, u32 block)
-{
-    return __ldg((const u32 *)a.dir + 4 * (size_t)block + 1);
-}
-
-/* The last block of from..to-1 whose values can include x: all before it end below x. 32 probes a step. */
-DEVICE u32 find_block(const ListArgs &a, u32 from, u32 to, u32 x)
-{
-    u32 lane = threadIdx.x & 31;
-    while (to - from > 1) {
-        u32 step = (to - from + 31) / 32, probe = from + lane * step;
-        bool begins = probe < to && base_of(a, probe) + 1 <= x; /* the first block's base is -1 */
-        u32 n = __popc(__ballot_sync(ALL, begins));
-        from += (n == 0 ? 0 : n - 1) * step;
-        to = min(to, from + step);
-    }
-    return from;
-}
-
-/* Keeps the n candidates that the list has (or has not); returns how many. */
-DEVICE u32 filter(const ListOpsArgs &a, u32 list, const Turn &t, u32 n)
-{
-    WarpSpace &s = *t.space;
-    u32 lane = threadIdx.x & 31, begin = __ldg(a.first + (list & ~LIST_WITHOUT)), end = __ldg(a.first + (list & ~LIST_WITHOUT) + 1);
-    bool without = list & LIST_WITHOUT;
-    u32 block = begin, kept = 0;
-    for (u32 i = 0; i < n;) {
-        u32 m = 0, stop = n;
-        if (begin < end) {
-            block = find_block(a.docs, block, end, s.values[i]);
-            if (block + 1 < end) { /* candidates up to the block's last value */
-                u32 last = base_of(a.docs, block + 1);
-                for (stop = i; stop < n; stop += 32) {
-                    u32 in = __ballot_sync(ALL, stop + lane < n && s.values[stop + lane] <= last);
-                    if (in != ALL) {
-                        stop += __popc(in);
-                        break;
-                    }
-                }
-            }
-            m = decode_block<true>(a.docs, load_entry(a.docs, block), block, t.place, s.others);
-            if (stop == i) stop = i + 1; /* a damaged directory only */
-        }
-        for (u32 c = i + lane; c < stop; c += 32) {
-            u32 x = s.values[c], low = 0;
-            for (u32 size = m; size > 0; size /= 2) { /* lower bound */
-                u32 middle = low + size / 2;
-                if (s.others[middle] < x) low = middle + 1, size--;
-            }
-            s.keep[c] = (low < m && s.others[low] == x) != without;
-        }
-        i = stop;
-        __syncwarp();
-    }
-    for (u32 c = 0; c < n; c += 32) {
-        bool keep = c + lane < n && s.keep[c + lane];
-        u32 x = c + lane < n ? s.values[c + lane] : 0, mask = __ballot_sync(ALL, keep);
-        if (keep) s.values[kept + __popc(mask & (1u << lane) - 1)] = x;
-        kept += __popc(mask);
-        __syncwarp();
-    }
-    return kept;
-}
+typedef WarpSpace<u32, false> DenseSpace;
 
 /* Sets, or for tasks of LIST_WITHOUT clears, the bits of the first n values. */
-DEVICE void mark_bits(const ListOpsArgs &a, const Turn &t, u32 n)
+DEVICE void mark_bits(const ListOpsArgs &a, const Turn<DenseSpace> &t, u32 n)
 {
     u32 *bits = a.bits + (size_t)t.task.query * a.words;
     for (u32 i = threadIdx.x & 31; i < n; i += 32) {
@@ -115,23 +24,10 @@ DEVICE void mark_bits(const ListOpsArgs &a, const Turn &t, u32 n)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_and(const ListOpsArgs a)
-{
-    extern __shared__ __align__(128) u8 shared[];
-    Turn t;
-    if (!begin_task(a, shared, &t)) return;
-    u32 n = t.n;
-    for (u32 i = __ldg(a.begin + t.task.query); n > 0 && i < __ldg(a.begin + t.task.query + 1); i++) {
-        u32 list = __ldg(a.lists + i);
-        if (list != t.task.list) n = filter(a, list, t, n);
-    }
-    mark_bits(a, t, n);
-}
-
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_mark(const ListOpsArgs a)
 {
     extern __shared__ __align__(128) u8 shared[];
-    Turn t;
+    Turn<DenseSpace> t;
     if (begin_task(a, shared, &t)) mark_bits(a, t, t.n);
 }
 
@@ -139,13 +35,12 @@ extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_mark(const
 extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_score(const ListOpsArgs a)
 {
     extern __shared__ __align__(128) u8 shared[];
-    Turn t;
+    Turn<DenseSpace> t;
     if (!begin_task(a, shared, &t)) return;
-    WarpSpace &s = *t.space;
+    DenseSpace &s = *t.space;
     bool without = t.task.list & LIST_WITHOUT;
     u32 n = t.n;
-    if (!without)
-        n = min(n, decode_block<false>(a.freqs, load_entry(a.freqs, t.task.block), t.task.block, t.place, s.others));
+    if (!without) n = decode_freqs(a, t, t.task.block, n, s.others);
     u64 *score = a.score + (size_t)t.task.query * a.documents;
     for (u32 i = threadIdx.x & 31; i < n; i += 32) {
         u32 x = s.values[i];
@@ -155,25 +50,6 @@ extern "C" __global__ void __launch_bounds__(LIST_OPS_WARPS * 32) ops_score(cons
         else
             atomicAdd(score + x, (1ull << 48) + s.others[i]);
     }
-}
-
-/* The sum of n over the threads of a CTA of 256 before this one; *all: over all. */
-DEVICE u32 sum_before(u32 n, u32 *all)
-{
-    __shared__ u32 sums[8];
-    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    Scan scan;
-    scan.init(lane);
-    u32 before = scan.sum(n) - n;
-    __syncthreads(); /* the sums of the call before are read */
-    if (lane == 31) sums[warp] = before + n;
-    __syncthreads();
-    *all = 0;
-    for (u32 i = 0; i < 8; i++) {
-        before += i < warp ? sums[i] : 0;
-        *all += sums[i];
-    }
-    return before;
 }
 
 /* Four consecutive words of the CTA's chunk of its bitmap; returns the bits in them. */
@@ -222,7 +98,7 @@ extern "C" __global__ void __launch_bounds__(256) ops_select(const ListOpsArgs a
     __shared__ u32 histogram[256], bound, missing, taken;
     u32 query = blockIdx.x, least = a.least[query];
     const u64 *score = a.score + (size_t)query * a.documents;
-    uint2 *hits = (uint2 *)a.hits + (size_t)query * a.top;
+    ListGpuHit *hits = a.hits + (size_t)query * a.top;
     if (threadIdx.x == 0) bound = 0, missing = a.top, taken = 0;
     for (int shift = 24; shift >= 0; shift -= 8) {
         histogram[threadIdx.x] = 0;
@@ -247,7 +123,7 @@ extern "C" __global__ void __launch_bounds__(256) ops_select(const ListOpsArgs a
         u32 all, rank = sum_before(equal, &all);
         if (above || (equal && rank < wanted)) {
             u32 place = atomicAdd(&taken, 1u);
-            if (place < a.top) hits[place] = make_uint2(d, s - 1);
+            if (place < a.top) hits[place] = {d, s - 1, 0};
         }
         wanted -= min(wanted, all);
     }

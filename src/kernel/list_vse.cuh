@@ -40,21 +40,22 @@ extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, 4) list_vse_count(
     });
 }
 
-#define VSE_KERNEL(name, WIDE, GAPS, SINK, CTAS)                                                                       \
+#define VSE_KERNEL(name, WIDE, GAPS, SINK, ONE, CTAS)                                                                  \
     extern "C" __global__ void __launch_bounds__(LIST_WARPS * 32, CTAS) name(const ListArgs a)                         \
     {                                                                                                                  \
         extern __shared__ __align__(128) u8 shared[];                                                                  \
         prefetch_segment(a);                                                                                           \
-        vse_decode<WIDE, GAPS, SINK>(a, shared);                                                                       \
+        vse_decode<WIDE, GAPS, SINK, ONE>(a, shared);                                                                  \
     }
 
-VSE_KERNEL(list_vse_store, false, false, Store, 5)
-VSE_KERNEL(list_vse_ascend, false, true, Store, 5)
-VSE_KERNEL(list_vse_sum, false, false, Fold<OpSum>, 4)
-VSE_KERNEL(list_vse_wide_store, true, false, Store, 4)
-VSE_KERNEL(list_vse_wide_ascend, true, true, Store, 4)
-VSE_KERNEL(list_vse_wide_sum, true, false, Fold<OpSum>, 4)
-VSE_KERNEL(list_vse_wide_count, true, true, Fold<OpAtMost>, 4)
+VSE_KERNEL(list_vse_store, false, false, Store, false, 5)
+VSE_KERNEL(list_vse_ascend, false, true, Store, false, 5)
+VSE_KERNEL(list_vse_sum, false, false, Fold<OpSum>, false, 4)
+VSE_KERNEL(list_vse_wide_store, true, false, Store, false, 4)
+VSE_KERNEL(list_vse_wide_ascend, true, true, Store, false, 4)
+VSE_KERNEL(list_vse_wide_ascend_one, true, true, Store, true, 4)
+VSE_KERNEL(list_vse_wide_sum, true, false, Fold<OpSum>, false, 4)
+VSE_KERNEL(list_vse_wide_count, true, true, Fold<OpAtMost>, false, 4)
 
 /* The seed's VS: Algorithm 8 (PPSum) over n_i and n_i * s_i, then Algorithm 9 (ExtractBunch) for one bunch after the
  * other, as Algorithm 10 has it. Kept to be measured against. */

@@ -14,18 +14,6 @@ struct WideSpace {
     u8 work[16]; /* a.pool bytes */
 };
 
-DEVICE u64 sum_before64(u64 s, u32 lane, u64 *all)
-{
-    u64 sum = s;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        u64 left = __shfl_up_sync(ALL, sum, d);
-        if (lane >= d) sum += left;
-    }
-    *all = __shfl_sync(ALL, sum, 31);
-    return sum - s;
-}
-
 DEVICE u64 sum_warp64(u64 s)
 {
 #pragma unroll
@@ -72,20 +60,10 @@ template <bool COUNT> struct WideFold {
 
 template <bool GAPS, class SINK> DEVICE void wide_groups(const ListArgs &a, const WideSpace &s, u32 n, u64 carry, SINK &sink)
 {
-    u32 lane = threadIdx.x & 31;
     for (u32 from = 0; from < n; from += 128) {
-        u32 first = from + lane * 4, live = first < n ? min(n - first, 4) : 0;
-        uint4 low = *(const uint4 *)(s.low + first), high = *(const uint4 *)(s.high + first);
-        u64 v[4] = {(u64)high.x << 32 | low.x, (u64)high.y << 32 | low.y, (u64)high.z << 32 | low.z, (u64)high.w << 32 | low.w};
-        if (GAPS) {
-            u64 all, sum = 0;
-#pragma unroll
-            for (int t = 0; t < 4; t++) v[t] = sum += t < live ? v[t] + a.step : 0;
-            u64 before = carry + sum_before64(sum, lane, &all);
-            carry += all;
-#pragma unroll
-            for (int t = 0; t < 4; t++) v[t] += before;
-        }
+        u32 first = from + (threadIdx.x & 31) * 4;
+        u64 v[4];
+        u32 live = join_halves<GAPS>(s.low, s.high, first, n, a.step, &carry, v);
         sink.four(first, v, live);
     }
 }

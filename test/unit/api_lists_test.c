@@ -121,14 +121,15 @@ static void searches_find(void **state)
     tcudb_lists *sets[2];
     tcudb_error err;
     uint64_t lists[] = {0, 1}, without[] = {3}, n = 0;
-    uint32_t *numbers = NULL, found = 0;
+    uint32_t found = 0;
+    void *numbers = NULL;
     tcudb_list_hit hits[4];
     tcudb_list_query q = {lists, without, 2, 1, 0};
     make_sets(bytes, sets);
     assert_int_equal(tcudb_lists_search(sets[0], &q, &numbers, &n, &err), TCUDB_OK);
     uint64_t want = 0;
     for (uint32_t d = 0; d < N; d += 6)
-        if (d % 5 != 0) assert_int_equal(numbers[want++], d);
+        if (d % 5 != 0) assert_int_equal(((uint32_t *)numbers)[want++], d);
     assert_int_equal(n, want);
     tcudb_lists_free(numbers);
     assert_int_equal(tcudb_lists_top(sets[0], sets[1], &q, 4, hits, &found, &err), TCUDB_OK);
@@ -179,7 +180,7 @@ static void the_gpu_agrees(void **state)
     tcudb_error err;
     tcudb_gpu_lists *gpu = NULL;
     uint64_t lists[] = {0, 1, 2, 5}, n = 0, cpu_n = 0;
-    uint32_t *numbers = NULL, *cpu = NULL;
+    void *numbers = NULL, *cpu = NULL;
     tcudb_list_query q = {lists, lists + 3, 3, 1, 1};
     make_sets(bytes, sets);
     tcudb_status status = tcudb_gpu_lists_open(sets[0], sets[1], &gpu, &err);
@@ -192,7 +193,7 @@ static void the_gpu_agrees(void **state)
     assert_int_equal(tcudb_gpu_lists_search(gpu, &q, 1, &numbers, &n, &err), TCUDB_OK);
     assert_int_equal(tcudb_lists_search(sets[0], &q, &cpu, &cpu_n, &err), TCUDB_OK);
     assert_int_equal(n, cpu_n);
-    assert_memory_equal(numbers, cpu, n * sizeof(*cpu));
+    assert_memory_equal(numbers, cpu, n * sizeof(uint32_t));
     tcudb_lists_free(numbers);
     tcudb_lists_free(cpu);
     tcudb_gpu_lists_close(gpu);
