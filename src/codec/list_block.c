@@ -56,11 +56,14 @@ static size_t encode_vse(const uint32_t *values, uint32_t n, const uint8_t *sign
 size_t list_encode32(const uint32_t *values, uint32_t n, uint32_t schemes, uint8_t *out)
 {
     uint8_t signatures[LIST_MAX_BUNCHES];
-    uint32_t count = 0, exc_width = 0, vse_bits = 0, bunches = 0, vse_need = UINT32_MAX, pfor_need = UINT32_MAX;
+    uint32_t width = 0, count = 0, exc_width = 0, vse_bits = 0, bunches = 0, vse_need = UINT32_MAX,
+             pfor_need = UINT32_MAX;
     assert(n >= 1 && n <= CODEC_BLOCK);
     if (n > 1 && all_equal(values, n)) return encode_raw(values, n, LIST_CONSTANT, out);
-    uint32_t width = pfor_choose(values, n, &count, &exc_width);
-    if (schemes & LIST_USE_PFOR) pfor_need = pfor_words(n, width, count, exc_width);
+    if (schemes & LIST_USE_PFOR) {
+        width = pfor_choose(values, n, &count, &exc_width);
+        pfor_need = pfor_words(n, width, count, exc_width);
+    }
     if (schemes & LIST_USE_VSE) {
         bunches = vse_partition(values, n, signatures, &vse_bits);
         vse_need = list_words(8 * bunches + vse_bits);
