@@ -58,16 +58,14 @@ static tcudb_status search(const tcudb_lists *documents, const tcudb_lists *freq
     status = tcudb_lists_top(documents, frequencies, &query, TOP, hits, &found, err);
     if (status != TCUDB_OK) return status;
     for (uint32_t i = 0; i < found; i++)
-        printf("divisible by 3 or 5: document %llu, score %u\n", (unsigned long long)hits[i].number,
-               hits[i].score);
+        printf("divisible by 3 or 5: document %llu, score %u\n", (unsigned long long)hits[i].number, hits[i].score);
     if (tcudb_gpu_lists_open(documents, frequencies, &gpu, err) != TCUDB_OK) {
         printf("on the CPU only: %s\n", err->message);
         return TCUDB_OK;
     }
     status = tcudb_gpu_lists_top(gpu, &query, 1, TOP, gpu_hits, &gpu_found, err);
     for (uint32_t i = 0; status == TCUDB_OK && i < gpu_found; i++)
-        printf("on the GPU: document %llu, score %u\n", (unsigned long long)gpu_hits[i].number,
-               gpu_hits[i].score);
+        printf("on the GPU: document %llu, score %u\n", (unsigned long long)gpu_hits[i].number, gpu_hits[i].score);
     tcudb_gpu_lists_close(gpu);
     return status;
 }

@@ -80,22 +80,25 @@ static void other_files_are_refused(void **state)
 
 enum { LISTS = 6, N = 20000 };
 
-/* List i: the multiples of i + 2 below N; frequencies 1 + number % 5. */
-static void make_sets(void *bytes[2], tcudb_lists *sets[2])
+/* List i: the multiples of i + 2 below N, times 2^33 in a wide set; frequencies 1 + multiple % 5. */
+static void make_sets(int flags, void *bytes[2], tcudb_lists *sets[2])
 {
     static uint32_t values[N], frequencies[N];
+    static uint64_t wide[N];
     tcudb_lists_writer *w[2];
     tcudb_error err;
     size_t size;
-    assert_int_equal(tcudb_lists_writer_new(TCUDB_LISTS_ASCENDING, TCUDB_CODEC_BEST, &w[0], &err), TCUDB_OK);
+    assert_int_equal(tcudb_lists_writer_new(TCUDB_LISTS_ASCENDING | flags, TCUDB_CODEC_BEST, &w[0], &err), TCUDB_OK);
     assert_int_equal(tcudb_lists_writer_new(0, TCUDB_CODEC_VSE, &w[1], &err), TCUDB_OK);
     for (uint32_t i = 0; i < LISTS; i++) {
         uint64_t n = 0;
         for (uint32_t d = 0; d < N; d += i + 2) {
             values[n] = d;
+            wide[n] = (uint64_t)d << 33;
             frequencies[n++] = 1 + d % 5;
         }
-        assert_int_equal(tcudb_lists_writer_add(w[0], values, n, &err), TCUDB_OK);
+        const void *numbers = flags & TCUDB_LISTS_WIDE ? (const void *)wide : values;
+        assert_int_equal(tcudb_lists_writer_add(w[0], numbers, n, &err), TCUDB_OK);
         assert_int_equal(tcudb_lists_writer_add(w[1], frequencies, n, &err), TCUDB_OK);
     }
     for (int i = 0; i < 2; i++) {
@@ -125,7 +128,7 @@ static void searches_find(void **state)
     void *numbers = NULL;
     tcudb_list_hit hits[4];
     tcudb_list_query q = {lists, without, 2, 1, 0};
-    make_sets(bytes, sets);
+    make_sets(0, bytes, sets);
     assert_int_equal(tcudb_lists_search(sets[0], &q, &numbers, &n, &err), TCUDB_OK);
     uint64_t want = 0;
     for (uint32_t d = 0; d < N; d += 6)
@@ -144,6 +147,30 @@ static void searches_find(void **state)
     free_sets(bytes, sets);
 }
 
+static void wide_searches_find(void **state)
+{
+    (void)state;
+    void *bytes[2], *numbers = NULL;
+    tcudb_lists *sets[2];
+    tcudb_error err;
+    uint64_t lists[] = {0, 1}, without[] = {3}, n = 0, want = 0;
+    uint32_t found = 0;
+    tcudb_list_hit hits[4];
+    tcudb_list_query q = {lists, without, 2, 1, 0};
+    make_sets(TCUDB_LISTS_WIDE, bytes, sets);
+    assert_int_equal(tcudb_lists_search(sets[0], &q, &numbers, &n, &err), TCUDB_OK);
+    for (uint64_t d = 0; d < N; d += 6)
+        if (d % 5 != 0) assert_true(((uint64_t *)numbers)[want++] == d << 33);
+    assert_int_equal(n, want);
+    tcudb_lists_free(numbers);
+    q.any = 1;
+    assert_int_equal(tcudb_lists_top(sets[0], sets[1], &q, 4, hits, &found, &err), TCUDB_OK);
+    assert_int_equal(found, 4);
+    assert_true(hits[0].number == UINT64_C(24) << 33);
+    assert_int_equal(hits[0].score, 10);
+    free_sets(bytes, sets);
+}
+
 static void blocks_are_described(void **state)
 {
     (void)state;
@@ -152,7 +179,7 @@ static void blocks_are_described(void **state)
     tcudb_error err;
     tcudb_list_block b;
     uint64_t values = 0;
-    make_sets(bytes, sets);
+    make_sets(0, bytes, sets);
     for (uint64_t i = 0; i < LISTS; i++)
         for (uint64_t k = 0; k < tcudb_lists_blocks(sets[1], i); k++) {
             uint32_t inside = 0;
@@ -172,32 +199,49 @@ static void blocks_are_described(void **state)
     free_sets(bytes, sets);
 }
 
+static void ask_both(tcudb_gpu_lists *gpu, tcudb_lists *sets[2], size_t word, int any)
+{
+    tcudb_error err;
+    uint64_t lists[] = {0, 1, 2, 5}, n[2] = {0}, cpu_n = 0;
+    void *numbers[2] = {NULL}, *cpu = NULL;
+    uint32_t found[2] = {0}, cpu_found = 0;
+    tcudb_list_hit hits[10], cpu_hits[5];
+    tcudb_list_query q = {lists, lists + 3, 3, 1, any}, both[2] = {q, {lists, NULL, 1, 0, 0}};
+    assert_int_equal(tcudb_gpu_lists_search(gpu, both, 2, numbers, n, &err), TCUDB_OK);
+    assert_int_equal(tcudb_lists_search(sets[0], &q, &cpu, &cpu_n, &err), TCUDB_OK);
+    assert_int_equal(n[0], cpu_n);
+    assert_int_equal(n[1], N / 2);
+    assert_memory_equal(numbers[0], cpu, cpu_n * word);
+    assert_int_equal(tcudb_gpu_lists_top(gpu, both, 2, 5, hits, found, &err), TCUDB_OK);
+    assert_int_equal(tcudb_lists_top(sets[0], sets[1], &q, 5, cpu_hits, &cpu_found, &err), TCUDB_OK);
+    assert_int_equal(found[0], cpu_found);
+    for (uint32_t i = 0; i < cpu_found; i++)
+        assert_true(hits[i].number == cpu_hits[i].number && hits[i].score == cpu_hits[i].score);
+    tcudb_lists_free(numbers[0]);
+    tcudb_lists_free(numbers[1]);
+    tcudb_lists_free(cpu);
+}
+
 static void the_gpu_agrees(void **state)
 {
     (void)state;
-    void *bytes[2];
-    tcudb_lists *sets[2];
-    tcudb_error err;
-    tcudb_gpu_lists *gpu = NULL;
-    uint64_t lists[] = {0, 1, 2, 5}, n = 0, cpu_n = 0;
-    void *numbers = NULL, *cpu = NULL;
-    tcudb_list_query q = {lists, lists + 3, 3, 1, 1};
-    make_sets(bytes, sets);
-    tcudb_status status = tcudb_gpu_lists_open(sets[0], sets[1], &gpu, &err);
-    if (status != TCUDB_OK) {
-        assert_string_equal(err.sqlstate, "0A000");
-        printf("skipped: %s\n", err.message);
+    for (int flags = 0; flags <= TCUDB_LISTS_WIDE; flags += TCUDB_LISTS_WIDE) {
+        void *bytes[2];
+        tcudb_lists *sets[2];
+        tcudb_error err;
+        tcudb_gpu_lists *gpu = NULL;
+        make_sets(flags, bytes, sets);
+        tcudb_status status = tcudb_gpu_lists_open(sets[0], sets[1], &gpu, &err);
+        if (status != TCUDB_OK) {
+            assert_string_equal(err.sqlstate, "0A000");
+            printf("skipped: %s\n", err.message);
+            free_sets(bytes, sets);
+            skip();
+        }
+        for (int any = 0; any < 2; any++) ask_both(gpu, sets, flags & TCUDB_LISTS_WIDE ? 8 : 4, any);
+        tcudb_gpu_lists_close(gpu);
         free_sets(bytes, sets);
-        skip();
     }
-    assert_int_equal(tcudb_gpu_lists_search(gpu, &q, 1, &numbers, &n, &err), TCUDB_OK);
-    assert_int_equal(tcudb_lists_search(sets[0], &q, &cpu, &cpu_n, &err), TCUDB_OK);
-    assert_int_equal(n, cpu_n);
-    assert_memory_equal(numbers, cpu, n * sizeof(uint32_t));
-    tcudb_lists_free(numbers);
-    tcudb_lists_free(cpu);
-    tcudb_gpu_lists_close(gpu);
-    free_sets(bytes, sets);
 }
 
 static void costs_grow(void **state)
@@ -219,9 +263,10 @@ static void costs_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_come_back), cmocka_unit_test(other_files_are_refused),
-        cmocka_unit_test(searches_find),   cmocka_unit_test(blocks_are_described),
-        cmocka_unit_test(the_gpu_agrees),  cmocka_unit_test(costs_grow),
+        cmocka_unit_test(files_come_back),      cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(searches_find),        cmocka_unit_test(wide_searches_find),
+        cmocka_unit_test(blocks_are_described), cmocka_unit_test(the_gpu_agrees),
+        cmocka_unit_test(costs_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
