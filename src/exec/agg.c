@@ -10,6 +10,7 @@
  */
 #include "exec/agg.h"
 
+#include "base/hot.h"
 #include "exec/agg_int.h"
 
 #include <assert.h>
@@ -134,40 +135,46 @@ static void add_int(SumInt *s, int64_t x)
 }
 
 /* One group: the sum of a batch fits 64 bits if the values fit 52. */
-#define SUM_ALL(T)                                                                                                     \
-    do {                                                                                                               \
-        const T *data = u->v->data;                                                                                    \
+#define SUM_ALL(name, T)                                                                                               \
+    HOT static int64_t name(const T *data, const uint16_t *sel, uint32_t n)                                            \
+    {                                                                                                                  \
         int64_t sum = 0;                                                                                               \
-        if (u->sel == NULL)                                                                                            \
-            for (uint32_t i = 0; i < u->n; i++) sum += data[i];                                                        \
+        if (sel == NULL)                                                                                               \
+            for (uint32_t i = 0; i < n; i++) sum += data[i];                                                           \
         else                                                                                                           \
-            for (uint32_t i = 0; i < u->n; i++) sum += data[u->sel[i]];                                                \
-        add_int(s, sum);                                                                                               \
-        s->n += u->n;                                                                                                  \
-    } while (0)
-
-/* Halves of words are added apart: of a batch neither sum leaves 64 bits, and no carry is waited for. */
-static void sum_wide_words(const Update *u, SumInt *s)
-{
-    const int64_t *data = u->v->data;
-    uint64_t low = 0;
-    int64_t high = 0;
-    if (u->sel == NULL) {
-        for (uint32_t i = 0; i < u->n; i++) {
-            low += (uint32_t)data[i];
-            high += data[i] >> 32;
-        }
-    } else {
-        for (uint32_t i = 0; i < u->n; i++) {
-            low += (uint32_t)data[u->sel[i]];
-            high += data[u->sel[i]] >> 32;
-        }
+            for (uint32_t i = 0; i < n; i++) sum += data[sel[i]];                                                      \
+        return sum;                                                                                                    \
     }
-    int128 sum = (int128)high * ((int128)1 << 32) + low;
-    uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)sum;
+SUM_ALL(sum_all_i16, int16_t)
+SUM_ALL(sum_all_i32, int32_t)
+SUM_ALL(sum_all_i64, int64_t)
+
+/* Halves of words are added apart: of a batch neither sum leaves 64 bits, and no carry is waited for. The sum is high
+ * x 2^32 + low. */
+HOT static void sum_halves(const int64_t *data, const uint16_t *sel, uint32_t n, int64_t *high, uint64_t *low)
+{
+    int64_t h = 0;
+    uint64_t l = 0;
+    for (uint32_t i = 0; sel == NULL && i < n; i++) {
+        l += (uint32_t)data[i];
+        h += data[i] >> 32;
+    }
+    for (uint32_t i = 0; sel != NULL && i < n; i++) {
+        l += (uint32_t)data[sel[i]];
+        h += data[sel[i]] >> 32;
+    }
+    *high = h;
+    *low = l;
+}
+
+static void add_wide_words(const Update *u, SumInt *s)
+{
+    int64_t high;
+    uint64_t low;
+    sum_halves(u->v->data, u->sel, u->n, &high, &low);
+    uint128 total = ((uint128)(uint64_t)s->hi << 64 | s->lo) + (uint128)((int128)high * ((int128)1 << 32) + low);
     s->lo = (uint64_t)total;
     s->hi = (int64_t)(total >> 64);
-    s->n += u->n;
 }
 
 static bool sum_one_group(const Update *u)
@@ -175,16 +182,18 @@ static bool sum_one_group(const Update *u)
     if (u->group != NULL || u->v->valid != NULL || u->v->form != VEC_FLAT) return false;
     SumInt *s = (SumInt *)(void *)u->base;
     switch (u->v->phys) {
-    case PHYS_I16: SUM_ALL(int16_t); return true;
-    case PHYS_I32: SUM_ALL(int32_t); return true;
+    case PHYS_I16: add_int(s, sum_all_i16(u->v->data, u->sel, u->n)); break;
+    case PHYS_I32: add_int(s, sum_all_i32(u->v->data, u->sel, u->n)); break;
     case PHYS_I64:
         if (u->spec->narrow)
-            SUM_ALL(int64_t);
+            add_int(s, sum_all_i64(u->v->data, u->sel, u->n));
         else
-            sum_wide_words(u, s);
-        return true;
+            add_wide_words(u, s);
+        break;
     default: return false;
     }
+    s->n += u->n;
+    return true;
 }
 
 #define SUM_INT(T)                                                                                                     \
@@ -343,19 +352,19 @@ static void count(const Update *u)
     EACH(int64_t, (*s)++;);
 }
 
-/* One group and no NULLs: the best values stay in registers, four at a time so that none waits for the last. */
-#define EXTREME_ALL(T, better)                                                                                         \
-    do {                                                                                                               \
-        Best *s = (Best *)(void *)u->base;                                                                             \
-        T start = s->has ? s->value : data[sel_row(u->sel, 0)], best[4] = {start, start, start, start};                \
-        uint32_t i = 0;                                                                                                \
-        for (; u->sel == NULL && i + 4 <= u->n; i += 4)                                                                \
-            for (uint32_t k = 0; k < 4; k++) best[k] = data[i + k] better best[k] ? data[i + k] : best[k];             \
-        for (; i < u->n; i++) best[0] = data[sel_row(u->sel, i)] better best[0] ? data[sel_row(u->sel, i)] : best[0];  \
-        for (uint32_t k = 1; k < 4; k++) best[0] = best[k] better best[0] ? best[k] : best[0];                         \
-        s->value = best[0];                                                                                            \
-        s->has = 1;                                                                                                    \
-    } while (0)
+/* One group and no NULLs. */
+#define EXTREME_ALL(T)                                                                                                 \
+    HOT static T extreme_##T(const T *data, const uint16_t *sel, uint32_t n, T best, bool least)                       \
+    {                                                                                                                  \
+        for (uint32_t i = 0; sel == NULL && least && i < n; i++) best = data[i] < best ? data[i] : best;               \
+        for (uint32_t i = 0; sel == NULL && !least && i < n; i++) best = data[i] > best ? data[i] : best;              \
+        for (uint32_t i = 0; sel != NULL && i < n; i++) best = least == (data[sel[i]] < best) ? data[sel[i]] : best;   \
+        return best;                                                                                                   \
+    }
+EXTREME_ALL(uint8_t)
+EXTREME_ALL(int16_t)
+EXTREME_ALL(int32_t)
+EXTREME_ALL(int64_t)
 
 #define EXTREME(T)                                                                                                     \
     do {                                                                                                               \
@@ -365,11 +374,12 @@ static void count(const Update *u)
         } Best;                                                                                                        \
         const T *data = u->v->data;                                                                                    \
         bool all = u->group == NULL && u->v->valid == NULL && u->v->form == VEC_FLAT && u->n > 0;                      \
-        if (all && u->spec->kind == AGG_MIN)                                                                           \
-            EXTREME_ALL(T, <);                                                                                         \
-        else if (all)                                                                                                  \
-            EXTREME_ALL(T, >);                                                                                         \
-        else if (u->spec->kind == AGG_MIN)                                                                             \
+        if (all) {                                                                                                     \
+            Best *s = (Best *)(void *)u->base;                                                                         \
+            T start = s->has ? s->value : data[sel_row(u->sel, 0)];                                                    \
+            s->value = extreme_##T(data, u->sel, u->n, start, u->spec->kind == AGG_MIN);                               \
+            s->has = 1;                                                                                                \
+        } else if (u->spec->kind == AGG_MIN)                                                                           \
             EACH(Best, T x = data[row]; if (!s->has || x < s->value) s->value = x; s->has = 1;);                       \
         else                                                                                                           \
             EACH(Best, T x = data[row]; if (!s->has || x > s->value) s->value = x; s->has = 1;);                       \

@@ -176,7 +176,7 @@ static void close_up(Build *b)
     for (uint32_t r = 0; r < b->side->nruns; r++) cells->unique &= b->side->runs[r].count == NULL;
 }
 
-static tcudb_status alloc_cells(Cells *cells, Error *err)
+tcudb_status cells_alloc(Cells *cells, Error *err)
 {
     cells->starts = mem_alloc(cells->mem, sizeof(uint64_t) * ((size_t)cells->rows + 1), err);
     TRY_PTR(cells->starts);
@@ -194,7 +194,7 @@ static tcudb_status alloc_cells(Cells *cells, Error *err)
 static tcudb_status build_steps(Build *b, Pool *pool, const atomic_bool *cancel, Error *err)
 {
     Cells *cells = b->cells;
-    TRY(alloc_cells(cells, err));
+    TRY(cells_alloc(cells, err));
     TRY(pool_run(pool, b->stretches, count_stretch, b, cancel, err));
     prefix_counts(b->cursors, b->stretches, cells->rows, cells->starts);
     TRY(pool_run(pool, b->stretches, place_stretch, b, cancel, err));
@@ -220,6 +220,9 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
                    .columns = by_key ? side->groups : keys,
                    .nvalues = side->nvalues,
                    .capacity = side->n};
+    bool done;
+    TRY(cells_grid(side, by_key, pool, mem, cancel, out, &done, err));
+    if (done) return TCUDB_OK;
     Build b = {.side = side, .by_key = by_key, .cells = out, .stretches = stretches_for(mem, pool, out->rows)};
     size_t cursor_bytes = sizeof(uint64_t) * b.stretches * out->rows, end_bytes = sizeof(uint64_t) * out->rows;
     size_t slot_bytes = sizeof(uint32_t) * pool_workers(pool) * (size_t)out->columns;
@@ -292,7 +295,7 @@ tcudb_status cells_transpose(const Cells *cells, Pool *pool, Mem *mem, const ato
                    .nvalues = cells->nvalues,
                    .unique = cells->unique,
                    .capacity = cells->n};
-    TRY(alloc_cells(out, err));
+    TRY(cells_alloc(out, err));
     TRY_PTR(t.cursors = mem_alloc_zero(mem, cursor_bytes, err));
     tcudb_status status = pool_run(pool, t.stretches, count_columns, &t, cancel, err);
     if (status == TCUDB_OK) {

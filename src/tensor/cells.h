@@ -24,6 +24,11 @@ typedef struct Cells {
  * fit. Free with cells_free, also after an error. */
 tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *pool, Mem *mem, const atomic_bool *cancel,
                          Cells *out, Error *err) MUST_CHECK;
+/* cells_grid.c: the same where rows are many and cells few; *done: they are. Rows, columns and values are set. */
+tcudb_status cells_grid(const Side *side, bool by_key, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *cells,
+                        bool *done, Error *err) MUST_CHECK;
+/* Arrays for the capacity. */
+tcudb_status cells_alloc(Cells *cells, Error *err) MUST_CHECK;
 void cells_free(Cells *cells);
 /* The same cells by column, in each of them ascending by row; places[c]: where cell c has gone. */
 tcudb_status cells_transpose(const Cells *cells, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *out,

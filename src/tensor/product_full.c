@@ -22,7 +22,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { SLICE = 16384, SOME = 256, SPREAD = 4, SAMPLE = 4096 };
+enum { SLICE = 16384, SOME = 256, SAMPLE = 4096 };
 
 typedef struct FullSide {
     const Side *side;
@@ -56,8 +56,7 @@ static bool nearly_full(const Side *side, uint32_t keys)
 {
     for (uint32_t r = 0; r < side->nruns; r++)
         if (side->runs[r].count != NULL) return false;
-    uint64_t area = (uint64_t)side->groups * keys;
-    return side->n <= area && area <= side->n * SPREAD;
+    return product_fills((double)side->n, side->groups, keys);
 }
 
 /* For bitmaps and counters. */

@@ -112,6 +112,7 @@ double product_operand_bytes(const ProductRun *run, uint32_t heavy, bool bits)
 void product_compare(ProductRun *run, uint64_t pairs, double *dense, double *sparse)
 {
     Keys keys = {.total = pairs, .shape = shape_of(run, pairs)};
+    keys.shape.full = true;
     uint32_t heavy = run->heavy;
     run->report->products = pairs;
     run->report->shape = keys.shape;

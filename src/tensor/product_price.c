@@ -2,7 +2,8 @@
  * product_price.c: the three terms of a product: build the operands, multiply, put rows out.
  *
  * build: both bags are sorted into cells (two passes), looked at once a column for the proof, and in the dense form
- * written into limb planes or bits, the empty cells of shifted columns too. multiply: a pair of cells a product in
+ * written into limb planes or bits, the empty cells of shifted columns too; unique rows that nearly fill their
+ * matrices skip the cells (product_full.c). multiply: a pair of cells a product in
  * the sparse form, slower when a row of accumulators leaves the cache; groups x groups x keys a limb pair in the dense
  * one, the right groups padded to panels. emit: rows that exist; whole rows of the output are looked at in the dense
  * form and in nearly full sparse rows.
@@ -34,11 +35,22 @@ double product_key_price(const Rates *r, KernelIsa isa, const ProductShape *s)
            background(r, s);
 }
 
-static double build_price(const Rates *r, const ProductShape *s, double share)
+bool product_fills(double rows, double groups, double keys)
+{
+    enum { SPREAD = 4 };
+    return rows <= groups * keys && groups * keys <= rows * SPREAD;
+}
+
+/* share: of the keys that are dense. */
+static double build_price(const Rates *r, const ProductShape *s, double share, bool dense)
 {
     double ns = 0;
     for (int side = 0; side < 2; side++) {
         double columns = 1 + s->values[side];
+        if (s->full && dense) {
+            ns += s->rows[side] * (r->full + r->full_value * s->values[side]);
+            continue;
+        }
         ns += s->rows[side] * (rate_at(&r->cell, s->rows[side]) + r->cell_value * s->values[side]);
         ns += s->cells[side] * columns * r->fact;
         ns += share * s->cells[side] * ((s->values[side] + !s->bits) * r->fill + s->bits * r->fill_bit);
@@ -50,8 +62,8 @@ ProductPrice product_price(const Rates *r, KernelIsa isa, const ProductShape *s,
 {
     double share = s->keys > 0 ? heavy / s->keys : 0, area = s->groups[0] * s->groups[1];
     bool scan = heavy > 0 || s->pairs / 2 > area;
-    ProductPrice p = {.build = build_price(r, s, share)};
-    p.build += heavy * background(r, s);
+    ProductPrice p = {.build = build_price(r, s, share, heavy > 0 && light_pairs <= 0)};
+    if (!s->full) p.build += heavy * background(r, s);
     p.multiply = light_pairs * product_pair_price(r, s) + heavy * (product_key_price(r, isa, s) - background(r, s));
     p.multiply += light_pairs > 0 ? s->cells[0] * r->row_start : 0;
     p.emit = s->out * (r->emit + r->emit_value * s->products * (s->wide ? 2 : 1)) + (scan ? area * r->cell_scan : 0);

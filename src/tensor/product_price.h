@@ -17,6 +17,8 @@ typedef struct ProductShape {
     double products, values[2];
     double limb_pairs; /* 8-bit by 8-bit products of all products; the counts' too where bits cannot count */
     double shifted[2]; /* limbs whose empty cells are written: those of signed columns */
+    bool full;         /* unique rows nearly fill both sides' matrices: the dense form needs no cells */
+    bool symmetric;    /* half of the dense form, and of the sparse pairs, is computed */
     bool bits;         /* counts by bits */
     bool wide;         /* sums of 128 bits */
 } ProductShape;
@@ -30,6 +32,8 @@ typedef struct ProductPrice {
  * sparse form, all keys and 0 the dense one. */
 ProductPrice product_price(const Rates *rates, KernelIsa isa, const ProductShape *shape, double heavy,
                            double light_pairs);
+/* Whether a side of so many unique rows nearly fills its matrix. */
+bool product_fills(double rows, double groups, double keys);
 /* One pair of cells in the sparse form; one key in the dense form. */
 double product_pair_price(const Rates *rates, const ProductShape *shape);
 double product_key_price(const Rates *rates, KernelIsa isa, const ProductShape *shape);

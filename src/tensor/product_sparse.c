@@ -8,6 +8,7 @@
  * Sums are int64 where the proof allows and int128 otherwise: the loops over sums exist once for each.
  * Cost: about a nanosecond a pair. A row's pairs are at most the right side's cells, so no row outweighs the input.
  */
+#include "base/hot.h"
 #include "tensor/product_int.h"
 
 #include <string.h>
@@ -24,7 +25,7 @@
             for (uint64_t c = from; c < to; c++) sums[ids[c]] += (Sum)l * values[c];                                   \
         }                                                                                                              \
     }                                                                                                                  \
-    static void scale_##name(const Cells *right, uint32_t column, uint64_t from, uint64_t to, int64_t l, Sum *out)     \
+    HOT static void scale_##name(const Cells *right, uint32_t column, uint64_t from, uint64_t to, int64_t l, Sum *out) \
     {                                                                                                                  \
         if (column == ONES) {                                                                                          \
             for (uint64_t c = from; c < to; c++) out[c - from] = (Sum)l * right->counts[c];                            \
@@ -35,6 +36,11 @@
     }
 SUM_LOOPS(narrow, int64_t)
 SUM_LOOPS(wide, int128)
+
+HOT static void scale_counts(const uint32_t *counts, uint32_t n, uint32_t l, uint64_t *out)
+{
+    for (uint32_t i = 0; i < n; i++) out[i] = (uint64_t)l * counts[i];
+}
 
 static void count_pairs(const Cells *right, uint64_t from, uint64_t to, uint64_t l, uint64_t *counts)
 {
@@ -150,11 +156,10 @@ static void scale_cells(ProductRun *run, Block *b, uint32_t group, uint64_t cell
 {
     uint32_t *groups = mirrored ? b->out_right : b->out_left, *columns = mirrored ? b->out_left : b->out_right;
     uint32_t first = b->n;
-    uint64_t l = run->left.counts[cell], *counts = b->out_counts + first;
     if (!(mirrored ? run->spec->no_right : run->spec->no_left)) block_fill(groups + first, group, n);
     if (!(mirrored ? run->spec->no_left : run->spec->no_right))
         memcpy(columns + first, run->right.ids + from, n * sizeof(uint32_t));
-    for (uint32_t i = 0; i < n; i++) counts[i] = l * run->right.counts[from + i];
+    scale_counts(run->right.counts + from, n, run->left.counts[cell], b->out_counts + first);
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         Product product = run->spec->products[p];
         int64_t value = cells_value(&run->left, product.left, cell);
