@@ -27,6 +27,8 @@ tcudb_status cells_build(const Side *side, uint32_t keys, bool by_key, Pool *poo
 /* cells_grid.c: the same where rows are many and cells few; *done: they are. Rows, columns and values are set. */
 tcudb_status cells_grid(const Side *side, bool by_key, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *cells,
                         bool *done, Error *err) MUST_CHECK;
+/* The most that it takes at once, the cells included; infinite: it does not do. */
+double cells_grid_bytes(double rows, double area, uint32_t nvalues, uint32_t workers);
 /* Arrays for the capacity. */
 tcudb_status cells_alloc(Cells *cells, Error *err) MUST_CHECK;
 void cells_free(Cells *cells);

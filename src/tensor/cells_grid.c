@@ -11,6 +11,7 @@
 #include "tensor/cells.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { GRID_CELLS = 16384, FEW_ROWS = 1 << 16 }; /* cells of a task; rows that one core may add up alone */
 
@@ -26,37 +27,54 @@ typedef struct Grid {
     atomic_bool overflow;
 } Grid;
 
-static bool fits(const Side *side, size_t area, uint32_t workers, uint32_t *stretches)
+static size_t cell_bytes(uint32_t nvalues)
 {
-    uint64_t most = area == 0 ? 0 : side->n / area;
-    *stretches = most < 1 ? 1 : most > workers ? workers : (uint32_t)most;
-    bool few = side->n <= FEW_ROWS && area <= 2 * side->n;
-    return few || (area <= side->n && (*stretches > 1 || workers == 1));
+    return sizeof(uint32_t) + sizeof(int64_t) * nvalues;
 }
 
-/* The arrays go before the cells come, and are to leave them room. */
-static bool has_room(const Mem *mem, const Grid *g)
+/* 0: rows are too few. */
+static uint32_t stretches_of(double rows, double area, uint32_t workers)
+{
+    double most = area > 0 ? rows / area : 0;
+    uint32_t stretches = most < 1 ? 1 : most > workers ? workers : (uint32_t)most;
+    bool few = rows <= FEW_ROWS && area <= 2 * rows;
+    return few || (area <= rows && (stretches > 1 || workers == 1)) ? stretches : 0;
+}
+
+double cells_grid_bytes(double rows, double area, uint32_t nvalues, uint32_t workers)
+{
+    double bytes = area * (double)(stretches_of(rows, area, workers) * cell_bytes(nvalues));
+    return bytes <= 0 ? INFINITY : bytes + area * (double)(cell_bytes(nvalues) + sizeof(uint32_t));
+}
+
+/* Under a memory limit: no more than sorting takes, or little of what is left. */
+static bool has_room(const Mem *mem, const Grid *g, uint32_t workers)
 {
     size_t limit = atomic_load(&mem->limit), used = atomic_load(&mem->used);
-    size_t bytes = g->area * g->stretches * (sizeof *g->counts + sizeof *g->values * g->cells->nvalues);
-    return limit == 0 || (used < limit && bytes <= (limit - used) / 4);
+    double bytes = cells_grid_bytes((double)g->side->n, (double)g->area, g->cells->nvalues, workers);
+    double sorted = (double)g->side->n * (double)(cell_bytes(g->cells->nvalues) + sizeof(uint32_t));
+    return limit == 0 || bytes <= sorted || (used < limit && bytes <= (double)(limit - used) / 4);
+}
+
+/* Of a part of the groups other rows are passed over. */
+static inline bool find_cell(const Grid *g, const SideRun *run, uint64_t i, size_t *cell)
+{
+    uint32_t group = run->group[i] - (g->side->part ? g->side->first : 0), columns = g->cells->columns;
+    *cell = g->by_key ? (size_t)run->key[i] * columns + group : (size_t)group * columns + run->key[i];
+    return group < g->side->groups;
 }
 
 static bool add_rows(Grid *g, const SideRun *run, uint32_t *counts, int64_t *values)
 {
-    const uint32_t *row = g->by_key ? run->key : run->group, *column = g->by_key ? run->group : run->key;
-    size_t columns = g->cells->columns;
     bool overflow = false;
-    for (uint64_t i = 0; i < run->n; i++) {
-        uint32_t *count = &counts[row[i] * columns + column[i]];
-        overflow |= __builtin_add_overflow(*count, run->count == NULL ? 1 : run->count[i], count);
-    }
-    for (uint32_t v = 0; v < g->cells->nvalues; v++) {
-        for (uint64_t i = 0; i < run->n; i++) {
-            int64_t *value = &values[v * g->area + row[i] * columns + column[i]];
-            overflow |= __builtin_add_overflow(*value, run->values[v][i], value);
-        }
-    }
+    size_t cell;
+    for (uint64_t i = 0; i < run->n; i++)
+        if (find_cell(g, run, i, &cell))
+            overflow |= __builtin_add_overflow(counts[cell], run->count == NULL ? 1 : run->count[i], &counts[cell]);
+    for (uint32_t v = 0; v < g->cells->nvalues; v++, values += g->area)
+        for (uint64_t i = 0; i < run->n; i++)
+            if (find_cell(g, run, i, &cell))
+                overflow |= __builtin_add_overflow(values[cell], run->values[v][i], &values[cell]);
     return overflow;
 }
 
@@ -162,7 +180,8 @@ tcudb_status cells_grid(const Side *side, bool by_key, Pool *pool, Mem *mem, con
                         bool *done, Error *err)
 {
     Grid g = {.side = side, .by_key = by_key, .cells = cells, .area = (size_t)cells->rows * cells->columns};
-    *done = fits(side, g.area, pool_workers(pool), &g.stretches) && has_room(mem, &g);
+    g.stretches = stretches_of((double)side->n, (double)g.area, pool_workers(pool));
+    *done = g.stretches > 0 && has_room(mem, &g, pool_workers(pool));
     if (!*done) return TCUDB_OK;
     size_t count_bytes = sizeof *g.counts * g.area * g.stretches, end_bytes = sizeof *g.ends * cells->rows;
     size_t value_bytes = sizeof *g.values * g.area * g.stretches * cells->nvalues;

@@ -27,6 +27,8 @@ static double part_bytes(const ProductRun *run, const double rows[2], const doub
     for (int side = 0; side < 2; side++) {
         double lines = side == 0 ? groups[0] : keys, nvalues = side == 0 ? spec->left.nvalues : spec->right.nvalues;
         bytes[side] = rows[side] * (2 * sizeof(uint32_t) + nvalues * sizeof(int64_t)) + lines * sizeof(uint64_t);
+        double grid = cells_grid_bytes(rows[side], groups[side] * keys, (uint32_t)nvalues, pool_workers(run->pool));
+        bytes[side] = fmin(bytes[side], grid + lines * sizeof(uint64_t));
         cursors[side] = 2 * lines * sizeof(uint64_t) + w * (side == 0 ? keys : groups[1]) * sizeof(uint32_t);
     }
     double line = groups[1] * (2 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
@@ -57,7 +59,8 @@ static void halve(ProductRun *run, const double rows[2], const double groups[2])
         r[side] /= 2;
         g[side] /= 2;
     }
-    for (int side = 0; side < 2; side++) p->most_rows[side] = g[side] < groups[side] ? (uint64_t)(r[side] * SLACK) : UINT64_MAX;
+    for (int side = 0; side < 2; side++)
+        p->most_rows[side] = g[side] < groups[side] ? (uint64_t)(r[side] * SLACK) : UINT64_MAX;
 }
 
 tcudb_status parts_plan(ProductRun *run, Error *err)
