@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 SHELL := /bin/bash
 
-.PHONY: all demo test lint bench install asan tsan fuzz crash gpu-test gpu-bench deps deps-test format clean help
+.PHONY: all demo test lint bench install uninstall asan tsan fuzz crash gpu-test gpu-bench deps deps-test format clean help
 
 all: deps ## build tcudb, libtcudb.so and, with a CUDA toolkit, libtcudb_cuda.so
 	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
@@ -25,6 +25,10 @@ bench: deps-test all ## the star schema benchmark against DuckDB, and the other 
 install: all ## install programs, library, headers (DESTDIR and PREFIX are honoured)
 	@cmake --install $(BUILD) $(if $(PREFIX),--prefix $(PREFIX))
 
+uninstall: ## remove what the last make install put there (the same DESTDIR)
+	@[ -e $(BUILD)/install_manifest.txt ] || { echo "nothing was installed from $(BUILD)"; exit 1; }
+	@sed "s|^|$(DESTDIR)|" $(BUILD)/install_manifest.txt | xargs -d '\n' rm -fv
+
 asan: deps-test ## the tests under AddressSanitizer and UBSan
 	@cmake -S . -B build-asan -G Ninja -DTCUDB_SANITIZE=address,undefined >/dev/null
 	@cmake --build build-asan -j $(JOBS)
@@ -38,8 +42,9 @@ tsan: deps-test ## the tests under ThreadSanitizer
 fuzz: deps-test ## the fuzz targets, SECONDS each (default 60)
 	@test/fuzz/run $(or $(SECONDS_EACH),60)
 
-crash: deps-test all ## 2,000 times kill -9 at a random moment, and look what is left
+crash: deps-test all ## 2,400 times kill -9 at a random moment, and look what is left
 	@$(BUILD)/test/crash 2000 $(or $(SEED),1)
+	@BUILD=$(BUILD) test/crash/sql_crash.py 400 $(or $(SEED),1)
 
 gpu-test: all ## the GPU's list decoders and operations against the CPU's; exit status 77 without a GPU
 	@bench/gpu test $(BUILD)

@@ -28,6 +28,7 @@ struct tcudb_conn {
 
 struct tcudb_stmt {
     tcudb_conn *conn; /* NULL once the connection is closed */
+    tcudb_db *db;     /* whose memory it has */
     tcudb_stmt *next;
     tcudb_stmt *prev;
     Arena arena; /* infos */

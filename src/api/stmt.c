@@ -82,6 +82,7 @@ static void free_stmt(tcudb_stmt *stmt)
     for (uint32_t i = 0; stmt->texts != NULL && i < stmt->nparams; i++) buf_free(&stmt->texts[i]);
     prepared_free(stmt->prepared);
     arena_free(&stmt->arena);
+    api_db_unref(stmt->db);
     mem_free(NULL, stmt, sizeof *stmt);
 }
 
@@ -93,6 +94,10 @@ tcudb_status tcudb_prepare(tcudb_conn *conn, const char *sql, tcudb_stmt **out, 
     TRY(api_enter(conn, out_err));
     Error err = {0};
     tcudb_stmt *stmt = mem_alloc_zero(NULL, sizeof *stmt, &err);
+    if (stmt != NULL) {
+        stmt->db = conn->db;
+        api_db_ref(stmt->db);
+    }
     tcudb_status status = stmt == NULL ? TCUDB_NOMEM : call_prepare(conn, sql, stmt, &err);
     if (status == TCUDB_OK) {
         link_stmt(conn, stmt);

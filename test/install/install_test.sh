@@ -42,4 +42,6 @@ fi
 cmake -S "$root/examples" -B "$folder/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$folder/log" 2>&1 || fail "$(tail -20 "$folder/log")"
 cmake --build "$folder/cmake" >"$folder/log" 2>&1 || fail "$(tail -20 "$folder/log")"
 [ "$("$folder/cmake/query")" = "$expected" ] || fail "the answer of the example built with CMake"
-echo "installed, compiled and ran"
+make -s -C "$root" uninstall BUILD="$build" DESTDIR="$folder/stage" >"$folder/log" || fail "$(tail -5 "$folder/log")"
+[ -z "$(find "$folder/stage" -type f -o -type l)" ] || fail "uninstalled, there is still $(find "$folder/stage" -type f -o -type l)"
+echo "installed, compiled, ran and uninstalled"
