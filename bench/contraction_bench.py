@@ -27,6 +27,8 @@ BASKETS = """CREATE TABLE basket AS SELECT CAST((t.i - t.i % 50) / 50 AS int) AS
   CAST((t.i * 48271 + (t.i - t.i % 50) * 69621 + t.i * (t.i % 977)) % 2147483647 % 2000 AS int) AS item
   FROM generate_series(CAST(0 AS bigint), CAST(999999 AS bigint)) t(i)"""
 TOGETHER = "SELECT count(*), sum(n), max(n) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM basket a JOIN basket b USING (basket) GROUP BY 1, 2) q"
+MOST = "SELECT count(*), sum(n), sum(x), sum(y) FROM (SELECT a.item AS x, b.item AS y, count(*) AS n FROM basket a JOIN basket b USING (basket) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 20) q"
+OTHERS = "SELECT count(*), sum(d), max(d) FROM (SELECT a.item, count(DISTINCT b.item) AS d FROM basket a JOIN basket b USING (basket) GROUP BY 1) q"
 COMMON = "SELECT count(*), sum(n), max(n) FROM (SELECT a.src AS x, b.src AS y, count(*) AS n FROM {g} a JOIN {g} b ON a.dst = b.dst GROUP BY 1, 2) q"
 TRIANGLES = """SELECT count(*), sum(n) FROM (SELECT a.src AS x, b.dst AS z, count(*) AS n FROM {g} a JOIN {g} b ON a.dst = b.src
   GROUP BY 1, 2) p JOIN {g} c ON c.src = p.z AND c.dst = p.x"""
@@ -88,6 +90,8 @@ def cases():
         if n < 2048 or os.environ.get("BENCH_BIG", "1") != "0":
             yield f"matrix product {n}", MATRIX.format(n=n), PRODUCT, None
     yield "bought together, 2,000 items", BASKETS, TOGETHER, None
+    yield "the 20 pairs most bought together", "SELECT 1", MOST, None
+    yield "with how many items each was bought", "SELECT 1", OTHERS, None
     yield "the same in doubles, a fifth of the lines", WEIGHED, TOGETHER_FLOAT, None
     yield "compared: <, 100 x 70 groups", SPANS, COMPARED.format(cond="a.x < b.x"), None
     yield "compared: a band, 100 x 70 groups", "SELECT 1", COMPARED.format(cond="a.x >= b.x AND a.x < b.x + 2000"), None

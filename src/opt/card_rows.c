@@ -74,6 +74,12 @@ static double contract_rows(const Opt *opt, const Plan *plan)
         pairs *= card_equality(opt, plan->contract.keys[0][i], plan->contract.keys[1][i]);
     pairs *= card_selectivity_all(opt, plan->contract.range.conds, plan->contract.range.n);
     double rows = card_drawn(groups, at_least_one(pairs));
+    if (plan->contract.fold) {
+        groups = 1;
+        for (uint32_t i = 0; i < plan->contract.nleft; i++)
+            groups *= card_distinct(opt, plan->contract.groups[i].expr, INFINITY);
+        rows = card_drawn(groups, rows);
+    }
     return rows * card_selectivity_all(opt, plan->contract.having, plan->contract.nhaving);
 }
 

@@ -20,7 +20,7 @@ typedef struct PhysPlan PhysPlan;
 typedef struct Stage Stage;
 typedef struct Exec Exec;
 
-enum { PHYS_NOTE = 160 };
+enum { PHYS_NOTE = 256 };
 
 typedef struct Op {
     const char *name; /* EXPLAIN's: "Hash Join" */

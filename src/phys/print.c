@@ -94,8 +94,9 @@ done:
 
 static tcudb_status contract_details(const Printer *p, const Plan *plan, DetailFn fn, Error *err)
 {
+    const char *right = plan->contract.fold ? "Right Group (folded)" : "Right Group";
     for (uint32_t i = 0; i < plan->contract.ngroups; i++)
-        TRY(fn(p, i < plan->contract.nleft ? "Left Group" : "Right Group", &plan->contract.groups[i].expr, 1, "", err));
+        TRY(fn(p, i < plan->contract.nleft ? "Left Group" : right, &plan->contract.groups[i].expr, 1, "", err));
     for (uint32_t k = 0; k < plan->contract.nkeys; k++) {
         Expr *pair[2] = {plan->contract.keys[0][k], plan->contract.keys[1][k]};
         TRY(fn(p, "Summed Key", pair, 2, " = ", err));

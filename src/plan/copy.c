@@ -115,6 +115,8 @@ static tcudb_status copy_contract(Copier *c, Plan *plan, Error *err)
     }
     for (uint32_t i = 0; i < plan->contract.ngroups; i++) renumber(c, &plan->contract.groups[i].col);
     for (uint32_t i = 0; i < plan->contract.nouts; i++) renumber(c, &plan->contract.outs[i].col);
+    if (plan->contract.cells.id != 0) renumber(c, &plan->contract.cells);
+    if (plan->contract.counted != 0) plan->contract.counted = mapped(c, plan->contract.counted);
     return TCUDB_OK;
 }
 

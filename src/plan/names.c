@@ -50,6 +50,7 @@ static const PlanCol *made_col(const Plan *plan, uint32_t i)
     if (plan->kind != PLAN_CONTRACT) return NULL;
     if (i < plan->contract.ngroups) return &plan->contract.groups[i].col;
     i -= plan->contract.ngroups;
+    if (i == plan->contract.nouts && plan->contract.fold) return &plan->contract.cells;
     return i < plan->contract.nouts ? &plan->contract.outs[i].col : NULL;
 }
 

@@ -110,6 +110,7 @@ typedef struct ContractOut {
     ContractTerm nonnull; /* counts the rows that are not NULL */
     bool bounded;         /* rows whose sum is NULL or outside [min, max] are not put out */
     int64_t min, max;     /* INT64_MIN, INT64_MAX: not bounded on that side */
+    uint32_t sort_bound;  /* rows that come too late by the sort's bound of this id need not be put out; 0: none */
 } ContractOut;
 
 /* Comparisons that matching rows of a contraction fulfil besides equal keys: each is point <compare> bound with the
@@ -291,6 +292,12 @@ struct Plan {
             uint32_t nhaving;
             uint32_t nouts;
             bool fast; /* not exact: FP16 inputs, FP32 sums (tcudb.precision = fast) */
+            /* The right groups are no outputs: outs are summed over them, a row a left group or several, which whoever
+             * reads them adds up. cells: how many right groups such a row is of; if `counted` is not 0, how many of
+             * them with that column not NULL. */
+            bool fold;
+            PlanCol cells;
+            ColId counted;
         } contract;
     };
 };

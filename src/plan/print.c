@@ -146,7 +146,12 @@ static tcudb_status print_contract(Printer *p, const Plan *plan)
         TRY(next_item(p, " and "));
         TRY(print_expr(p, plan->contract.range.conds[i]));
     }
-    TRY(begin_list(p, ": "));
+    TRY(begin_list(p, plan->contract.fold ? " folded: " : ": "));
+    if (plan->contract.fold) {
+        TRY(next_item(p, ", "));
+        TRY(print_id(p, plan->contract.cells.id));
+        TRY(buf_text(p->buf, " = count(right groups)", p->err));
+    }
     for (uint32_t i = 0; i < plan->contract.nouts; i++) {
         const ContractOut *out = &plan->contract.outs[i];
         TRY(next_item(p, ", "));
@@ -157,6 +162,7 @@ static tcudb_status print_contract(Printer *p, const Plan *plan)
             TRY(print_term(p, plan, &out->terms[t]));
         }
         TRY(buf_char(p->buf, ')', p->err));
+        if (out->sort_bound != 0) TRY(buf_printf(p->buf, p->err, " from bound %u", (unsigned)out->sort_bound));
     }
     return print_conds(p, "  having ", plan->contract.having, plan->contract.nhaving);
 }

@@ -287,6 +287,7 @@ static const PlanCol *contract_col(const Plan *plan, ColId id)
         if (plan->contract.groups[i].col.id == id) return &plan->contract.groups[i].col;
     for (uint32_t i = 0; i < plan->contract.nouts; i++)
         if (plan->contract.outs[i].col.id == id) return &plan->contract.outs[i].col;
+    if (plan->contract.fold && plan->contract.cells.id == id) return &plan->contract.cells;
     return NULL;
 }
 
@@ -299,9 +300,13 @@ static tcudb_status check_contract(Verifier *v)
     for (uint32_t i = 0; i < plan->contract.nkeys; i++)
         if (!type_equal(plan->contract.keys[0][i]->type, plan->contract.keys[1][i]->type))
             return fault(v, "key %u has two types", i);
-    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
+    for (uint32_t i = 0; i < plan->contract.ngroups; i++) {
         if (!type_equal(plan->contract.groups[i].col.type, plan->contract.groups[i].expr->type))
             return fault(v, "group %u has another type than its expression", i);
+        bool folded = plan->contract.fold && i >= plan->contract.nleft;
+        if (folded && plan_find_col(plan, plan->contract.groups[i].col.id) != NULL)
+            return fault(v, "group %u is summed over, yet put out", i);
+    }
     for (uint32_t i = 0; i < plan->contract.nouts; i++) {
         const ContractOut *out = &plan->contract.outs[i];
         for (uint32_t t = 0; t < out->nterms; t++) TRY(check_term(v, &out->terms[t]));

@@ -50,6 +50,14 @@ typedef struct ProductBound {
     int64_t min, max;
 } ProductBound;
 
+/* ORDER BY ... LIMIT: rows whose sum lies beyond *last, which moves while rows come, need not be emitted. As HAVING,
+ * where that is applied. */
+typedef struct ProductTop {
+    const _Atomic int64_t *last; /* NULL: none */
+    uint32_t product;            /* index, or ONES: COUNT(*), which must then be exact */
+    bool descending;
+} ProductTop;
+
 /* DENSE: all keys, in limbs; DOUBLES: all keys, in doubles where the proof allows; AUTO and SPLIT: by price. */
 typedef enum ProductForm {
     FORM_AUTO,
@@ -68,8 +76,14 @@ typedef struct ProductSpec {
     Product products[PRODUCT_MAX];
     uint32_t nhaving;
     ProductBound having[PRODUCT_MAX];
-    ProductForm form; /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
-    bool fast;        /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
+    ProductTop top;
+    /* Rows of one left group and all right groups of a part are one row, with the number of those groups; the product
+     * of the sides' weights is below 2^126. */
+    bool fold;
+    const uint8_t *uncounted; /* fold: by right group: not 0: it is not in that number; NULL: all are */
+    ProductForm form;         /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
+    bool fast;                /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
+    uint32_t counting;        /* fast: bit p: product p counts rows, and stays exact as COUNT(*) does */
     bool symmetric; /* the right side is the left one and every product is of one column by itself: half is computed */
     bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
     bool exact_counts;      /* false: counts only have to be positive where rows meet */
@@ -107,6 +121,7 @@ typedef struct ProductRows {
     const uint64_t *counts;
     const void *const *sums;
     bool wide;
+    const uint64_t *cells; /* fold: how many right groups; else NULL */
 } ProductRows;
 /* Called from several threads at once, for different workers. Memory is valid during the call. */
 typedef tcudb_status (*ProductSink)(void *ctx, uint32_t worker, const ProductRows *rows, Error *err);

@@ -210,16 +210,17 @@ static tcudb_status new_block(ProductRun *run, Block *b, Error *err)
     else
         TRY(zeroed(run, sizeof(uint64_t) * cells, (void **)&b->counts, err));
     TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->ids, err));
-    if (run->nhaving > 0) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
+    if (run->tests) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_left, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_right, err));
     TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_counts, err));
+    if (run->spec->fold) TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_cells, err));
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         if (run->chunk > 0)
             b->sums[p] = run->all.sums[p];
         else
             TRY(zeroed(run, sum_size(run) * cells, &b->sums[p], err));
-        TRY(zeroed(run, sum_size(run) * EMIT_ROWS, &b->out_sums[p], err));
+        TRY(zeroed(run, out_size(run) * EMIT_ROWS, &b->out_sums[p], err));
     }
     return TCUDB_OK;
 }
@@ -233,9 +234,10 @@ static void free_block(ProductRun *run, Block *b)
     mem_free(run->mem, b->out_left, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_right, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_counts, sizeof(uint64_t) * EMIT_ROWS);
+    mem_free(run->mem, b->out_cells, sizeof(uint64_t) * EMIT_ROWS);
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         if (run->chunk == 0) mem_free(run->mem, b->sums[p], sum_size(run) * cells);
-        mem_free(run->mem, b->out_sums[p], sum_size(run) * EMIT_ROWS);
+        mem_free(run->mem, b->out_sums[p], out_size(run) * EMIT_ROWS);
     }
 }
 

@@ -27,7 +27,8 @@ tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Erro
                         .right_group = b->out_right,
                         .counts = b->out_counts,
                         .sums = (const void *const *)b->out_sums,
-                        .wide = run->wide};
+                        .wide = run->wide || run->spec->fold,
+                        .cells = b->out_cells};
     b->emitted += b->n;
     move_groups(b->out_left, b->n, run->spec->left.first);
     move_groups(b->out_right, b->n, run->spec->right.first);
@@ -89,6 +90,20 @@ static uint32_t keep_narrow(const int64_t *values, const ProductBound *bound, ui
     return kept;
 }
 
+/* Where the top's bound stands. */
+static ProductBound top_bound(const ProductTop *top)
+{
+    int64_t last = atomic_load_explicit(top->last, memory_order_relaxed);
+    return (ProductBound){top->product, top->descending ? last : INT64_MIN, top->descending ? INT64_MAX : last};
+}
+
+static void narrow(const ProductBound *bound, uint64_t *min, uint64_t *max)
+{
+    if (bound->product != ONES) return;
+    if (bound->min > (int64_t)*min) *min = (uint64_t)bound->min;
+    if (bound->max < (int64_t)*max) *max = bound->max < 0 ? 0 : (uint64_t)bound->max;
+}
+
 uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
                     uint32_t n)
 {
@@ -97,7 +112,10 @@ uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *
         const void *from = bound->product == ONES ? (const void *)counts : sums[bound->product];
         n = keep_narrow((const int64_t *)from + at, bound, ids, n);
     }
-    return n;
+    if (run->wide || run->spec->top.last == NULL) return n;
+    ProductBound bound = top_bound(&run->spec->top);
+    const void *from = bound.product == ONES ? (const void *)counts : sums[bound.product];
+    return keep_narrow((const int64_t *)from + at, &bound, ids, n);
 }
 
 /* Bounds of the count are part of the scan, the others look at what it found. */
@@ -105,10 +123,10 @@ uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from)
 {
     const ProductSpec *spec = run->spec;
     uint64_t min = 1, max = INT64_MAX;
-    for (uint32_t h = 0; h < run->nhaving; h++) {
-        if (spec->having[h].product != ONES) continue;
-        if (spec->having[h].min > (int64_t)min) min = (uint64_t)spec->having[h].min;
-        if (spec->having[h].max < (int64_t)max) max = spec->having[h].max < 0 ? 0 : (uint64_t)spec->having[h].max;
+    for (uint32_t h = 0; h < run->nhaving; h++) narrow(&spec->having[h], &min, &max);
+    if (!run->wide && spec->top.last != NULL) {
+        ProductBound top = top_bound(&spec->top);
+        narrow(&top, &min, &max);
     }
     if (min > max) return 0;
     uint32_t n = find(spec->isa, b->counts + at, from, spec->right.groups, min, max, b->ids);
@@ -156,10 +174,35 @@ static tcudb_status take(ProductRun *run, Block *b, uint32_t group, size_t at, c
     return TCUDB_OK;
 }
 
+/* One row of a line's columns. */
+static tcudb_status fold_line(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
+                              const BlockOutput *out, Error *err)
+{
+    uint32_t r = b->n;
+    const uint8_t *uncounted = run->spec->uncounted;
+    uint64_t counts = 0, cells = n;
+    if (n == 0) return TCUDB_OK;
+    for (uint32_t i = 0; i < n; i++) counts += b->counts[at + ids[i]];
+    for (uint32_t i = 0; i < n && uncounted != NULL; i++) cells -= uncounted[run->spec->right.first + ids[i]] != 0;
+    b->out_left[r] = left;
+    b->out_counts[r] = counts;
+    b->out_cells[r] = cells;
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        int128 sum = 0;
+        if (run->wide)
+            for (uint32_t i = 0; i < n; i++) sum += ((const int128 *)b->sums[p])[at + ids[i]];
+        else
+            for (uint32_t i = 0; i < n; i++) sum += ((const int64_t *)b->sums[p])[at + ids[i]];
+        ((int128 *)b->out_sums[p])[r] = sum;
+    }
+    return ++b->n == EMIT_ROWS ? block_flush(run, b, out, err) : TCUDB_OK;
+}
+
 tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
                         const BlockOutput *out, Error *err)
 {
     uint32_t diagonal = 0;
+    if (run->spec->fold) return fold_line(run, b, left, at, ids, n, out, err);
     TRY(take(run, b, left, at, ids, n, false, out, err));
     if (run->places == NULL) return TCUDB_OK;
     while (diagonal < n && ids[diagonal] != left) diagonal++;

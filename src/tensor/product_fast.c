@@ -8,7 +8,8 @@
  * neighbouring keys, exact, and the sum so far are shifted to the largest exponent among them, cut off after 24
  * binary places, added, and cut off to FP32's 24 bits. So errors are one-sided, grow with the number of keys, and
  * from 2^24 on small terms vanish. Every 8192 keys, the paper's largest submatrix, a new sum begins; those are added
- * in double precision. COUNT(*) stays exact: it decides which groups exist.
+ * in double precision. COUNT(*) stays exact: it decides which groups exist; and so do other counts, which decide where
+ * a sum is NULL.
  *
  * The sums go on as integers (of the columns' scales) and fit the widths that product_proof.c found: roundings add
  * less than a factor of two. Rows of the output are made one at a time from sparse rows: about 2 nanoseconds a pair.
@@ -204,6 +205,23 @@ static void take_totals(const ProductRun *run, FastLine *line, Product product, 
     }
 }
 
+/* A product that counts. */
+static void count_row(const ProductRun *run, Product product, uint32_t group, void *sums)
+{
+    const Cells *left = &run->left, *right = &run->right;
+    memset(sums, 0, sum_size(run) * right->columns);
+    for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
+        int64_t l = cells_value(left, product.left, e);
+        for (uint64_t c = right->starts[left->ids[e]]; c < right->starts[left->ids[e] + 1]; c++) {
+            int64_t term = l * cells_value(right, product.right, c);
+            if (run->wide)
+                ((int128 *)sums)[right->ids[c]] += term;
+            else
+                ((int64_t *)sums)[right->ids[c]] += term;
+        }
+    }
+}
+
 tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
 {
     const Cells *left = &run->left, *right = &run->right;
@@ -214,6 +232,10 @@ tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutp
         for (uint64_t c = right->starts[left->ids[e]]; c < right->starts[left->ids[e] + 1]; c++)
             b->counts[right->ids[c]] += (uint64_t)left->counts[e] * right->counts[c];
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
+        if ((run->spec->counting >> p & 1) != 0) {
+            count_row(run, run->spec->products[p], group, b->sums[p]);
+            continue;
+        }
         add_row(run, line, run->spec->products[p], from, n);
         take_totals(run, line, run->spec->products[p], b->sums[p]);
     }

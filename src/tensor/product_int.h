@@ -41,7 +41,7 @@ typedef struct Block {
     uint32_t *ids, *kept; /* columns that exist; those of them that HAVING keeps */
     uint32_t n;           /* rows waiting for the sink */
     uint32_t *out_left, *out_right;
-    uint64_t *out_counts;
+    uint64_t *out_counts, *out_cells; /* out_cells: fold */
     void *out_sums[PRODUCT_MAX];
     uint64_t emitted;
 } Block;
@@ -89,6 +89,7 @@ struct ProductRun {
     bool wide;
     bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */
     uint32_t nhaving;             /* bounds in force: of the spec's, or none */
+    bool tests;                   /* those, or the bound of a top */
     CountMode count_mode;
     Operand left_ops[COLUMNS], right_ops[COLUMNS]; /* index: value column + 1; 0 is ONES */
     BitMatrix left_bits, right_bits;
@@ -124,7 +125,13 @@ static inline size_t row_bytes(const ProductRun *run)
 /* Of a worker's rows on their way to the sink, at most. */
 static inline size_t out_bytes(const ProductSpec *spec)
 {
-    return EMIT_ROWS * (3 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
+    return EMIT_ROWS * (4 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
+}
+
+/* Of a sum of the output's rows. */
+static inline size_t out_size(const ProductRun *run)
+{
+    return run->spec->fold ? sizeof(int128) : sum_size(run);
 }
 
 static inline uint32_t operand_index(uint32_t column)

@@ -71,7 +71,7 @@ tcudb_status parts_plan(ProductRun *run, Error *err)
     const double rows[2] = {(double)spec->left.n, (double)spec->right.n};
     const double groups[2] = {spec->left.groups, spec->right.groups};
     p->most_left = UINT32_MAX;
-    p->symmetric = spec->symmetric && !spec->fast;
+    p->symmetric = spec->symmetric && !spec->fast && !spec->fold;
     p->budget = limit == 0 ? SIZE_MAX : limit > used ? limit - used : 1;
     if (part_bytes(run, rows, groups) <= (double)p->budget / 2) return TCUDB_OK;
     p->symmetric = false; /* a part is no mirror image */

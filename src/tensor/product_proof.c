@@ -110,6 +110,7 @@ tcudb_status product_prove(ProductRun *run, Error *err)
     run->wide = worst >= 0x1p62;
     run->report->wide = run->wide;
     run->nhaving = run->wide ? 0 : run->spec->nhaving;
+    run->tests = run->nhaving > 0 || (!run->wide && run->spec->top.last != NULL);
     run->report->having = !run->wide;
     run->report->sum_bits = worst < 1 ? 1 : (uint32_t)ilogb(worst) + 2;
     if (worst < 0x1p126 && counts < 0x1p62) return TCUDB_OK;

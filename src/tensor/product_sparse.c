@@ -131,7 +131,7 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
         n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
         add_sums(run, b, e, from, to, 0);
     }
-    if (run->nhaving == 0) {
+    if (!run->tests) {
         TRY(block_take(run, b, group, 0, b->ids, n, out, err));
     } else {
         memcpy(b->kept, b->ids, n * sizeof *b->ids);
@@ -194,7 +194,7 @@ static tcudb_status scaled_cells(ProductRun *run, Block *b, uint32_t group, uint
     while (from < to) {
         uint32_t n = to - from < EMIT_ROWS - b->n ? (uint32_t)(to - from) : EMIT_ROWS - b->n;
         scale_cells(run, b, group, cell, from, n, mirrored);
-        b->n += run->nhaving == 0 ? n : keep_rows(run, b, n);
+        b->n += !run->tests ? n : keep_rows(run, b, n);
         from += n;
         if (b->n == EMIT_ROWS) TRY(block_flush(run, b, out, err));
     }
@@ -213,7 +213,7 @@ static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const 
 {
     uint64_t from = run->left.starts[group], to = run->left.starts[group + 1], pairs = 0;
     if (run->spec->fast) return fast_row(run, b, group, out, err);
-    if (to - from == 1) return scaled_row(run, b, group, out, err);
+    if (to - from == 1 && !run->spec->fold) return scaled_row(run, b, group, out, err);
     for (uint64_t e = from; e < to; e++) pairs += run->right.starts[run->left.ids[e] + 1] - pairs_from(run, e);
     if (pairs == 0) return TCUDB_OK;
     return pairs / SCAN_PAIRS >= run->right.columns ? scanned_row(run, b, group, out, err)

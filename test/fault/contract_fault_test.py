@@ -25,7 +25,14 @@ QUERIES = [
     "SELECT a.g, b.g, sum(a.f * b.f), sum(b.x) FROM a, b WHERE a.k = b.k GROUP BY 1, 2",
     "SELECT a.g, count(DISTINCT b.x), max(b.h), stddev(a.x) FROM a, b WHERE a.k = b.k GROUP BY 1",
     "SELECT a.g, c.g, count(*) FROM a, b, a c WHERE a.k = b.k AND b.x = c.x GROUP BY 1, 2",
+    "SELECT b.h, count(DISTINCT a.g), sum(a.x) FROM a, b WHERE a.k = b.k GROUP BY 1",
+    "SELECT * FROM (SELECT count(*) AS n, a.g, b.g AS h FROM a, b WHERE a.k = b.k GROUP BY 2, 3 ORDER BY 1 DESC, 2, 3 LIMIT 4) q",
+    # what the limit leaves is less than the whole takes: parts of groups, and chunks of keys
+    "SET tcudb.memory_limit = '{limit}'; SET tcudb.product_form = dense; "
+    "SELECT sum(g * s), sum(h * n) FROM (SELECT a.g, b.g AS h, sum(a.x * b.x) AS s, count(*) AS n FROM wide a, wide b "
+    "WHERE a.k = b.k GROUP BY 1, 2) q",
 ]
+LIMIT = "1800kB"
 
 
 def run(database, sql, fail=None):

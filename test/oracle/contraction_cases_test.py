@@ -29,6 +29,15 @@ COUNTS = "SELECT a.g, b.h, count(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.g
 SELF = "SELECT x.g, y.g AS h, sum(x.v * y.v) AS s, count(*) AS n FROM a x JOIN a y ON x.k = y.k GROUP BY x.g, y.g"
 SELF_SOME = "SELECT x.g, y.g AS h, sum(x.v) AS s, count(*) AS n FROM a x JOIN a y ON x.k = y.k WHERE x.v > 2 AND y.v > 2 GROUP BY x.g, y.g"
 PAIRS = "SELECT DISTINCT a.g, b.h FROM a JOIN b ON a.k = b.k"
+# The groups of one side are only counted; the first rows by a sum, whose ties later keys decide.
+DISTINCTS = "SELECT a.g, count(DISTINCT b.h) AS d, count(*) AS n, sum(a.v) AS s FROM a JOIN b ON a.k = b.k GROUP BY a.g"
+OF_RIGHT = "SELECT b.h, count(DISTINCT a.g) AS d, sum(a.v * b.w) AS s FROM a JOIN b ON a.k = b.k GROUP BY b.h"
+FOLDED = f"SELECT q.h, count(*) AS r, count(q.g) AS g, sum(q.n) AS n, sum(q.s) AS s FROM ({SUMS}) AS q GROUP BY q.h"
+FOLDED_ALL = f"SELECT count(*) AS r, sum(q.n) AS n, sum(q.s) AS s FROM ({SUMS}) AS q"
+TOPS = [f"{COUNTS} ORDER BY n DESC, a.g, b.h LIMIT 3", f"{COUNTS} ORDER BY n, a.g DESC, b.h LIMIT 4 OFFSET 1",
+        f"{SUMS} ORDER BY s DESC NULLS LAST, a.g NULLS FIRST, b.h LIMIT 2", f"{SUMS} ORDER BY c, n DESC, a.g, b.h LIMIT 5",
+        f"{SUMS} HAVING count(*) > 1 ORDER BY n DESC, a.g, b.h LIMIT 2"]
+SHAPES = [DISTINCTS, OF_RIGHT, FOLDED, FOLDED_ALL] + TOPS
 TOTALS = "SELECT sum(a.v * b.w) AS s, count(*) AS n, count(b.w) AS c, avg(a.v) AS m FROM a JOIN b ON a.k = b.k"
 
 
@@ -59,24 +68,24 @@ CASES = [
           f"SELECT count(*) AS r FROM ({PAIRS}) AS q"]),
 ] + [
     case(f"{k} keys", series(f"i % 3, i % {k}, i % 256 - 128", 2 * k), series(f"i % 5, i % {k}, 127 - i % 256", 3 * k),
-         [SUMS, COUNTS, PAIRS, SELF]) for k in (1, 255, 256, 257)
+         [SUMS, COUNTS, PAIRS, SELF] + SHAPES) for k in (1, 255, 256, 257)
 ] + [
     # 4. NULL keys match nothing, NULL groups stand beside 0, NULL values are not counted.
     case("NULLs", "VALUES (0, 1, 5), (NULL, 1, 7), (0, NULL, 9), (NULL, NULL, 2), (NULL, 2, NULL), (0, 2, 4), (3, 2, NULL)",
          "VALUES (0, 1, 1), (NULL, 1, 2), (0, NULL, 3), (NULL, 2, 4), (1, 2, NULL)",
-         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME, SUMS.replace("sum(a.v)", "avg(b.w)")]),
+         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME, SUMS.replace("sum(a.v)", "avg(b.w)")] + SHAPES),
     # 5. Duplicates count as often as they stand there.
-    case("duplicates", "VALUES (1, 1, 10), (1, 1, 10)", "VALUES (2, 1, 1), (2, 1, 1)", [SUMS, COUNTS, PAIRS, TOTALS]),
+    case("duplicates", "VALUES (1, 1, 10), (1, 1, 10)", "VALUES (2, 1, 1), (2, 1, 1)", [SUMS, COUNTS, PAIRS, TOTALS] + SHAPES),
     # 6. A sum of zero exists, a group of NULLs sums to NULL, an unmatched group does not exist.
     case("zero, NULL, absent", "VALUES (1, 1, 5), (1, 2, -5), (2, 1, NULL), (2, 2, NULL), (3, 9, 1)",
-         "VALUES (1, 1, 1), (1, 2, 1), (2, 8, 1)", [SUMS, COUNTS, PAIRS, TOTALS]),
-    case("empty join", "VALUES (1, 1, 5)", "VALUES (1, 2, 1)", [SUMS, COUNTS, PAIRS, TOTALS]),
-    case("empty table", "SELECT 1, 1, 1 WHERE false", "VALUES (1, 2, 1)", [SUMS, COUNTS, PAIRS, TOTALS]),
+         "VALUES (1, 1, 1), (1, 2, 1), (2, 8, 1)", [SUMS, COUNTS, PAIRS, TOTALS] + SHAPES),
+    case("empty join", "VALUES (1, 1, 5)", "VALUES (1, 2, 1)", [SUMS, COUNTS, PAIRS, TOTALS] + SHAPES),
+    case("empty table", "SELECT 1, 1, 1 WHERE false", "VALUES (1, 2, 1)", [SUMS, COUNTS, PAIRS, TOTALS] + SHAPES),
     # 7. The ends of bigint.
     case("INT64_MIN twice", "VALUES (1, 1, -9223372036854775808), (1, 2, -9223372036854775808)",
          "VALUES (1, 1, 1), (1, 2, 1)", [SUMS, ONE_SUM, TOTALS], v="bigint"),
     case("MAX, 1, -1", "VALUES (1, 1, 9223372036854775807), (1, 2, 1), (1, 3, -1), (1, 4, -9223372036854775808)",
-         "VALUES (1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 4, 1)", [SUMS, ONE_SUM, TOTALS], v="bigint"),
+         "VALUES (1, 1, 1), (1, 2, 1), (1, 3, 1), (1, 4, 1)", [SUMS, ONE_SUM, TOTALS] + SHAPES, v="bigint"),
     case("MIN x MIN as bigint", "VALUES (1, 1, -9223372036854775808)", "VALUES (1, 1, -9223372036854775808)", [ONE_SUM, TOTALS],
          v="bigint"),
     case("sums around 2^62 and 2^63",
@@ -109,12 +118,12 @@ CASES = [
          v="float8"),
     # 10. Skew, and keys that are no small numbers.
     case("nine tenths on one key", series("i % 11, CASE WHEN i % 10 > 0 THEN 0 ELSE i END, i % 100 - 50", 20000),
-         series("i % 13, i, i % 7 - 3", 300) + " UNION ALL " + series("i % 13, 0, i", 30), [SUMS, COUNTS, PAIRS, TOTALS]),
+         series("i % 13, i, i % 7 - 3", 300) + " UNION ALL " + series("i % 13, 0, i", 30), [SUMS, COUNTS, PAIRS, TOTALS] + SHAPES),
     case("keys at the ends", "VALUES (1, 9223372036854775807, 1), (1, -9223372036854775808, 2), (2, 0, 3), (2, -1, 4), (3, 9223372036854775806, 5)",
          "VALUES (1, 9223372036854775807, 1), (1, -9223372036854775808, 2), (2, 0, 3), (2, -1, 4), (3, 9223372036854775806, 5)",
          [SUMS, COUNTS, PAIRS], k="bigint", v="bigint"),
     case("text and dates as keys and groups", series("'g' || i % 3, 'k' || i % 7, i", 60), series("'h' || i % 4, 'k' || i % 5, i", 60),
-         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME], g="text", k="text"),
+         [SUMS, COUNTS, PAIRS, TOTALS, SELF, SELF_SOME] + SHAPES, g="text", k="text"),
 ]
 
 

@@ -125,7 +125,9 @@ static bool kept(const ProductSpec *spec, uint32_t g, uint32_t h)
         int128 x = bound->product == ONES ? (int128)expected.counts[g][h] : expected.sums[bound->product][g][h];
         keep &= x >= bound->min && x <= bound->max;
     }
-    return keep;
+    if (spec->top.last == NULL) return keep;
+    int128 x = spec->top.product == ONES ? (int128)expected.counts[g][h] : expected.sums[spec->top.product][g][h];
+    return keep && (spec->top.descending ? x >= *spec->top.last : x <= *spec->top.last);
 }
 
 /* Whether the run got through; with a limit it may also end with 53200. */
@@ -260,6 +262,127 @@ static void having_drops_rows_before_they_are_emitted(void **state)
                                 .nhaving = 2,
                                 .having = {bounds[c][0], bounds[c][1]}};
             check_all_exact(&spec);
+        }
+    }
+}
+
+/* The bound of a top stands still here: it is one more condition. */
+static void the_bound_of_a_top_drops_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        ProductTop top;
+        int64_t last;
+    } cases[] = {{{.product = ONES, .descending = true}, 3},      {{.product = ONES}, 2},
+                 {{.product = 0, .descending = true}, 40},        {{.product = 1}, -7},
+                 {{.product = 0, .descending = true}, INT64_MIN}, {{.product = ONES}, INT64_MAX}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        _Atomic int64_t last = cases[c].last;
+        for (uint32_t keys = 1; keys <= 64; keys *= 8) {
+            ProductSpec spec = {.keys = keys,
+                                .left = fill(&left, 40, keys, 600, 20, true),
+                                .right = fill(&right, 90, keys, 700, 20, false),
+                                .nproducts = 2,
+                                .products = {{0, 0}, {ONES, 1}},
+                                .top = cases[c].top};
+            spec.top.last = &last;
+            check_all_exact(&spec);
+            spec.nhaving = 1;
+            spec.having[0] = (ProductBound){ONES, 2, 6};
+            check_all_exact(&spec);
+        }
+    }
+}
+
+/* ---- folded ------------------------------------------------------------------------------------- */
+
+typedef struct Folded {
+    pthread_mutex_t lock;
+    uint64_t cells[GROUPS_MAX], counts[GROUPS_MAX];
+    int128 sums[OUTS][GROUPS_MAX];
+    uint32_t nproducts;
+} Folded;
+static Folded folded;
+
+static tcudb_status collect_folded(void *ctx, uint32_t worker, const ProductRows *rows, Error *err)
+{
+    (void)ctx, (void)worker, (void)err;
+    pthread_mutex_lock(&folded.lock);
+    for (uint32_t r = 0; r < rows->n; r++) {
+        uint32_t g = rows->left_group[r];
+        folded.cells[g] += rows->cells[r];
+        folded.counts[g] += rows->counts[r];
+        for (uint32_t p = 0; p < folded.nproducts; p++) folded.sums[p][g] += ((const int128 *)rows->sums[p])[r];
+    }
+    pthread_mutex_unlock(&folded.lock);
+    return TCUDB_OK;
+}
+
+static void check_folded(const ProductSpec *spec)
+{
+    for (uint32_t g = 0; g < spec->left.groups; g++) {
+        uint64_t cells = 0, counts = 0;
+        int128 sums[OUTS] = {0};
+        for (uint32_t h = 0; h < spec->right.groups; h++) {
+            cells += expected.counts[g][h] > 0 && (spec->uncounted == NULL || !spec->uncounted[h]);
+            counts += expected.counts[g][h];
+            for (uint32_t p = 0; p < spec->nproducts; p++) sums[p] += expected.sums[p][g][h];
+        }
+        assert_int_equal(folded.cells[g], cells);
+        if (spec->exact_counts) assert_int_equal(folded.counts[g], counts);
+        for (uint32_t p = 0; p < spec->nproducts; p++) assert_true(folded.sums[p][g] == sums[p]);
+    }
+}
+
+static void run_folded(ProductSpec *spec, uint32_t workers)
+{
+    Pool *pool = NULL;
+    Error err = {0};
+    Mem mem;
+    ProductReport report;
+    Rates rates = rates_default();
+    mem_init(&mem, 0);
+    spec->rates = &rates;
+    spec->isa = kernels_best_isa();
+    memset(&folded, 0, sizeof folded);
+    pthread_mutex_init(&folded.lock, NULL);
+    folded.nproducts = spec->nproducts;
+    assert_int_equal(pool_new(workers, &pool, &err), TCUDB_OK);
+    assert_int_equal(product_run(spec, pool, &mem, NULL, collect_folded, NULL, &report, &err), TCUDB_OK);
+    pool_free(pool);
+    assert_int_equal(atomic_load(&mem.used), 0);
+    check_folded(spec);
+}
+
+/* A row a left group: the number of right groups that it meets, of those that count, and the sums over them. */
+static void right_groups_are_folded(void **state)
+{
+    (void)state;
+    static uint8_t uncounted[GROUPS_MAX];
+    for (uint32_t h = 0; h < GROUPS_MAX; h++) uncounted[h] = h % 3 == 0;
+    static const struct {
+        uint32_t g, h, keys;
+        uint64_t n;
+        int64_t span;
+    } cases[] = {{1, 1, 1, 1, 0},
+                 {20, 60, 30, 600, 127},
+                 {120, 100, 90, 3000, 40000},
+                 {30, 100, 3, 900, INT64_MAX / 65536},
+                 {40, 50, 90, 45, 3}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        ProductSpec spec = {.keys = cases[c].keys,
+                            .left = fill(&left, cases[c].g, cases[c].keys, cases[c].n, cases[c].span, true),
+                            .right = fill(&right, cases[c].h, cases[c].keys, cases[c].n, cases[c].span, false),
+                            .products = {{0, 0}, {1, ONES}, {ONES, 1}},
+                            .fold = true};
+        for (spec.nproducts = 0; spec.nproducts <= 3; spec.nproducts += 3) {
+            join_plainly(&spec);
+            for (int form = 0; form < FORM_COUNT_ * 4; form++) {
+                spec.form = (ProductForm)(form / 4);
+                spec.exact_counts = form % 2;
+                spec.uncounted = form % 4 < 2 ? uncounted : NULL;
+                run_folded(&spec, 1 + (uint32_t)form % 3);
+            }
         }
     }
 }
@@ -487,6 +610,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_equals_the_join),
         cmocka_unit_test(having_drops_rows_before_they_are_emitted),
+        cmocka_unit_test(the_bound_of_a_top_drops_rows),
+        cmocka_unit_test(right_groups_are_folded),
         cmocka_unit_test(symmetric_products_are_mirrored),
         cmocka_unit_test(rows_may_stand_for_several),
         cmocka_unit_test(full_matrices_need_no_count),

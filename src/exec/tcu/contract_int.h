@@ -64,6 +64,7 @@ typedef struct Input {
 
 /* runs.c: a run with room for this many more rows (at most RUN_ROWS_MAX). */
 tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, Run **out, Error *err) MUST_CHECK;
+void runs_free(Exec *x, RunList *list);
 /* Makes the lists' runs those of the input. */
 tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err) MUST_CHECK;
 
@@ -120,8 +121,12 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
                         Error *err) MUST_CHECK;
 /* Whether the rows' groups of that side are wanted. */
 bool output_reads_groups(const Output *o, uint32_t side);
-/* The sums' bounds that a product can test (those of sums that are one product), for the spec. */
-void output_bounds(const Output *o, ProductSpec *spec);
+/* The sums' bounds that a product can test (those of sums that are one product), for the spec; of HAVING, and of a sort
+ * that wants the first rows only. */
+void output_bounds(const Output *o, const Exec *x, ProductSpec *spec);
+/* By right code: 1 where the counted column of a folded contraction is NULL; NULL: nowhere. */
+tcudb_status output_uncounted(Exec *x, const Plan *plan, const Input *right, const uint8_t **out,
+                              Error *err) MUST_CHECK;
 /* tested: the product has tested them. */
 void output_set_tested(Output *o, bool tested);
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;

@@ -17,6 +17,7 @@ typedef struct OutColumn {
     uint32_t side;  /* of a group */
     Vector codes;   /* its value for every group code of the side */
     const Sum *sum; /* NULL: a group */
+    bool cells;     /* the number of folded groups */
 } OutColumn;
 
 struct Output {
@@ -40,6 +41,9 @@ static tcudb_status find_column(Output *o, const Input inputs[2], const Sum *sum
         col->sum = &sums[s];
         if (col->sum->out->col.id == id) return TCUDB_OK;
     }
+    col->sum = NULL;
+    col->cells = plan->contract.fold && plan->contract.cells.id == id;
+    if (col->cells) return TCUDB_OK;
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "a contraction lacks an output column");
 }
 
@@ -58,8 +62,24 @@ tcudb_status output_new(Exec *x, const Plan *plan, const Input inputs[2], const 
 bool output_reads_groups(const Output *o, uint32_t side)
 {
     for (uint32_t i = 0; i < o->plan->ncols; i++)
-        if (o->cols[i].sum == NULL && o->cols[i].side == side) return true;
+        if (o->cols[i].sum == NULL && !o->cols[i].cells && o->cols[i].side == side) return true;
     return false;
+}
+
+tcudb_status output_uncounted(Exec *x, const Plan *plan, const Input *right, const uint8_t **out, Error *err)
+{
+    Vector v;
+    uint32_t g = plan->contract.nleft, n = right->ngroup_codes;
+    *out = NULL;
+    while (g < plan->contract.ngroups && plan->contract.groups[g].col.id != plan->contract.counted) g++;
+    if (g == plan->contract.ngroups) return TCUDB_OK;
+    TRY(input_group_column(right, g - plan->contract.nleft, &x->arena, &v, err));
+    if (v.valid == NULL) return TCUDB_OK;
+    uint8_t *uncounted = arena_alloc(&x->arena, n, err);
+    TRY_PTR(uncounted);
+    for (uint32_t code = 0; code < n; code++) uncounted[code] = vec_is_null(&v, code);
+    *out = uncounted;
+    return TCUDB_OK;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------- */
@@ -250,8 +270,19 @@ static bool never_overflows(const Sum *s)
     return most <= (type_phys(s->out->col.type) == PHYS_I128 ? 0x1p60 : 2);
 }
 
-/* A group that HAVING drops must still report a sum out of range, as PostgreSQL does. */
-void output_bounds(const Output *o, ProductSpec *spec)
+/* The moving bound of a sort by a sum, if it is one product. */
+static void top_bound(const Output *o, const Exec *x, ProductSpec *spec)
+{
+    for (uint32_t s = 0; s < o->plan->contract.nouts; s++) {
+        const Sum *sum = &o->sums[s];
+        const SemiBits *bits = sum->out->sort_bound == 0 ? NULL : exec_semi(x, sum->out->sort_bound);
+        if (bits != NULL && bits->bound != NULL && is_plain(sum))
+            spec->top = (ProductTop){&bits->bound->last, sum->parts[0].product, bits->bound->descending};
+    }
+}
+
+/* A group that HAVING or a LIMIT drops must still report a sum out of range, as PostgreSQL does. */
+void output_bounds(const Output *o, const Exec *x, ProductSpec *spec)
 {
     for (uint32_t s = 0; s < o->plan->contract.nouts; s++)
         if (!never_overflows(&o->sums[s])) return;
@@ -260,6 +291,7 @@ void output_bounds(const Output *o, ProductSpec *spec)
         if (sum->out->bounded && is_plain(sum))
             spec->having[spec->nhaving++] = (ProductBound){sum->parts[0].product, sum->out->min, sum->out->max};
     }
+    top_bound(o, x, spec);
 }
 
 void output_set_tested(Output *o, bool tested)
@@ -308,7 +340,10 @@ tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductR
     TRY(test_bounds(o, rows, arena, &batch, err));
     for (uint32_t i = 0; i < batch.ncols; i++) {
         const OutColumn *col = &o->cols[i];
-        if (col->sum != NULL)
+        if (col->cells)
+            batch.cols[i] = (Vector){
+                .type = TYPE(TYPE_INT8), .phys = PHYS_I64, .data = (void *)(uintptr_t)rows->cells}; /* only read */
+        else if (col->sum != NULL)
             TRY(make_sum(col->sum, rows, arena, &batch.cols[i], err));
         else
             TRY(take_group(&col->codes, col->side == 0 ? rows->left_group : rows->right_group, rows->n, arena,

@@ -15,6 +15,7 @@
  */
 #include "exec/tcu/contract_int.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 typedef struct ContractRun {
@@ -58,17 +59,18 @@ static void describe(ContractRun *c)
     const ProductReport *r = &c->report;
     char doubles[64] = "";
     if (r->in_doubles > 0) snprintf(doubles, sizeof doubles, ", %u products in doubles (below 2^53)", r->in_doubles);
+    const char *top = c->spec.top.last != NULL && !r->wide ? ", the sort's bound applied" : "";
     char blocked[96] = "";
     if (r->parts > 1 || r->chunks > 0)
         snprintf(blocked, sizeof blocked, ", memory_limit: %u parts, %u chunks of keys", r->parts, r->chunks);
-    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s%s%s",
+    exec_note(c->node, "%s%s %ux%ux%u, %llu pairs, limbs %ux%u%s, sums of %u bits in %d, %u dense keys%s%s%s%s%s%s",
               c->spec.fast        ? "fast (FP16 inputs): not exact, "
               : c->spec.symmetric ? "symmetric "
                                   : "",
               product_form_name(r->form), c->spec.left.groups, c->spec.keys, c->spec.right.groups,
               (unsigned long long)r->products, r->limbs_left, r->limbs_right, doubles, r->sum_bits, r->wide ? 128 : 64,
               r->heavy_keys, r->full ? " filled from unique rows" : "",
-              r->short_of_memory ? " (memory_limit leaves room for none)" : "", blocked,
+              r->short_of_memory ? " (memory_limit leaves room for none)" : "", blocked, top,
               c->how[0] == '\0' ? "" : ", compared by ", c->how);
 }
 
@@ -96,12 +98,36 @@ static tcudb_status multiply_parts(ContractRun *c, Error *err)
     return TCUDB_OK;
 }
 
+/* CASE WHEN ... THEN 1 ELSE 0 END, as COUNT(x) has it, or the rows themselves. */
+static bool counts_rows(const Plan *plan, uint32_t side, uint32_t column)
+{
+    if (column == ONES) return true;
+    const Expr *e = column < plan->contract.nvalues[side] ? plan->contract.values[side][column] : NULL;
+    if (e == NULL || e->kind != EXPR_CASE || e->nargs != 3 || e->type.id != TYPE_INT4) return false;
+    const Expr *one = e->args[1], *zero = e->args[2];
+    return one->kind == EXPR_CONST && !one->value.null && one->value.i32 == 1 && zero->kind == EXPR_CONST &&
+           !zero->value.null && zero->value.i32 == 0;
+}
+
+static uint32_t counting(const ContractRun *c)
+{
+    uint32_t bits = 0;
+    static_assert(PRODUCT_MAX <= 32, "a bit a product");
+    for (uint32_t p = 0; p < c->spec.nproducts; p++) {
+        Product product = c->spec.products[p];
+        bool counts = counts_rows(c->plan, 0, product.left) && counts_rows(c->plan, 1, product.right);
+        bits |= (uint32_t)counts << p;
+    }
+    return bits;
+}
+
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
 {
     c->spec.isa = kernels_best_isa();
     c->spec.rates = c->x->env->rates;
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
     c->spec.fast = c->plan->contract.fast;
+    if (c->spec.fast) c->spec.counting = counting(c);
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     c->building = exec_clock() - c->started;
     tcudb_status status = multiply_parts(c, err);
@@ -141,12 +167,32 @@ static tcudb_status by_row(ContractRun *c, const Sum *sums, Error *err)
     return exact_run(c->x, c->node, &c->spec, c->inputs, sums, c->output, c->down, err);
 }
 
+/* The inputs' coded rows must fit as a whole: what they need, if they did not. */
+static tcudb_status run_inputs(ContractRun *c, Error *err)
+{
+    size_t before = atomic_load(&c->x->env->mem->used), limit = atomic_load(&c->x->env->mem->limit);
+    tcudb_status status = inputs_run(c->x, c->node, c->inputs, &c->spec.keys, &c->spec.symmetric, err);
+    if (status != TCUDB_NOMEM || limit == 0) return status;
+    double rows[2], bytes = 0;
+    for (uint32_t s = 0; s < 2; s++) {
+        rows[s] = exec_real_rows(c->node, c->plan->inputs[s]);
+        if (rows[s] < c->plan->inputs[s]->rows) rows[s] = c->plan->inputs[s]->rows;
+        bytes += rows[s] * (2 * sizeof(uint32_t) + c->plan->contract.nvalues[s] * sizeof(int64_t));
+    }
+    error_detail(err,
+                 "The inputs of a contraction (%.0f and %.0f rows, estimated) need %.0f bytes at the least; "
+                 "tcudb.memory_limit is %zu bytes, %zu of them in use before.",
+                 rows[0], rows[1], bytes, limit, before);
+    error_hint(err, "Raise tcudb.memory_limit, or SET tcudb.contraction = off.");
+    return status;
+}
+
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
     TRY_PTR(c);
     *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down, .started = exec_clock()};
-    TRY(inputs_run(x, node, c->inputs, &c->spec.keys, &c->spec.symmetric, err));
+    TRY(run_inputs(c, err));
     Sum *sums;
     TRY(plan_sums(c, &sums, err));
     for (uint32_t p = 0; p < c->spec.nproducts; p++)
@@ -158,8 +204,13 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
         TRY(output_new(x, c->plan, c->inputs, sums, &c->output, err));
         c->spec.no_left = !output_reads_groups(c->output, 0);
         c->spec.no_right = !output_reads_groups(c->output, 1);
-        output_bounds(c->output, &c->spec);
+        output_bounds(c->output, x, &c->spec);
+        c->spec.fold = c->plan->contract.fold;
+        c->spec.symmetric &= !c->spec.fold; /* a folded row is no mirror image of a column */
+        if (c->spec.fold) TRY(output_uncounted(x, c->plan, &c->inputs[1], &c->spec.uncounted, err));
     }
+    if (c->by_row && c->plan->contract.fold)
+        return error_set(err, SQLSTATE_INTERNAL_ERROR, "floating point sums of a folded contraction");
     if (c->by_row) return by_row(c, sums, err);
     if (!x->serial) return multiply(c, x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */

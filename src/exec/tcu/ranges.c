@@ -16,7 +16,8 @@
  *                       node are added by the product, and nodes with many groups on both sides are its dense keys.
  *
  * Sums need groups x points cells, so they are for sides with few groups, none above all: O(n log n) in all. The tree
- * costs at most log2 n rows a row whatever the groups are. The one with the fewest rows is taken.
+ * costs at most log2 n rows a row whatever the groups are. The one with the fewest rows is taken, of those that
+ * tcudb.memory_limit has room for. What a rewriting replaces is freed on the way.
  * Exact: a sum of intervals is a sum of rows of the bag, so 64 bits hold it as they hold the whole bag
  * (contract_input.c); counts are carried beside the sums, and a cell exists where its count is not 0.
  */
@@ -24,6 +25,7 @@
 #include "exec/tcu/points.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { NODES_MAX = 128 };
 
@@ -71,6 +73,13 @@ static uint32_t point_of(const Ranges *r, const SideRun *run, uint64_t i)
     return points_before(&r->p, run->key[i], run->values[r->points->nvalues][i]);
 }
 
+/* Gives back the rows that others took the place of. */
+static void drop_lists(Input *in, RunList *lists)
+{
+    for (uint32_t w = 0; lists != NULL && w < in->x->nworkers; w++) runs_free(in->x, &lists[w]);
+    in->lists = NULL;
+}
+
 /* ---- cells of a side, group by group ------------------------------------------------------------ */
 
 /* A table of groups x width: counts and values, and then the rows made of its cells that exist. */
@@ -107,6 +116,19 @@ static void grid_accumulate(Grid *g)
         running_sums(g->counts + group * g->width, g->width);
         for (uint32_t v = 0; v < g->nvalues; v++) running_sums(g->values[v] + group * g->width, g->width);
     }
+}
+
+static void grid_free(Exec *x, Grid *g)
+{
+    exec_free(x, g->counts);
+    for (uint32_t v = 0; v < g->nvalues; v++) exec_free(x, g->values[v]);
+}
+
+static uint64_t grid_cells(const Grid *g)
+{
+    uint64_t n = 0;
+    for (uint64_t cell = 0; cell < g->groups * g->width; cell++) n += g->counts[cell] != 0;
+    return n;
 }
 
 /* One run of weighted rows; room for n. */
@@ -156,7 +178,7 @@ static tcudb_status sum_intervals(Ranges *r, uint32_t *keys, Error *err)
         }
     }
     grid_accumulate(&g);
-    TRY(weighted_new(r->x, g.groups * g.width, in->nvalues, &w, err));
+    TRY(weighted_new(r->x, grid_cells(&g), in->nvalues, &w, err));
     for (uint64_t cell = 0; cell < g.groups * g.width; cell++) {
         if (g.counts[cell] == 0) continue;
         w.group[w.n] = (uint32_t)(cell / g.width);
@@ -165,6 +187,8 @@ static tcudb_status sum_intervals(Ranges *r, uint32_t *keys, Error *err)
         for (uint32_t v = 0; v < in->nvalues; v++) w.values[v][w.n] = g.values[v][cell];
         w.n++;
     }
+    grid_free(r->x, &g);
+    drop_lists(in, in->lists);
     TRY(weighted_done(in, &w, err));
     Input *points = r->points;
     for (uint32_t s = 0; s < points->nruns; s++) {
@@ -230,6 +254,16 @@ static tcudb_status number_intervals(Ranges *r, SpanTable *t, Error *err)
     return runs_gather(in, &list, 1, in->nvalues, err);
 }
 
+/* Spans of a group with any point in them. */
+static uint64_t span_cells(const SpanTable *t, const Grid *g)
+{
+    uint64_t n = 0;
+    for (uint32_t group = 0; group < g->groups; group++)
+        for (uint32_t key = 0; key < t->n; key++)
+            n += g->counts[group * g->width + t->spans[key].from] != g->counts[group * g->width + t->spans[key].to];
+    return n;
+}
+
 static tcudb_status sum_points(Ranges *r, uint32_t *keys, Error *err)
 {
     Grid g;
@@ -242,7 +276,7 @@ static tcudb_status sum_points(Ranges *r, uint32_t *keys, Error *err)
         for (uint64_t i = 0; i < in->runs[s].n; i++)
             grid_add(&g, in->runs[s].group[i] * g.width + point_of(r, &in->runs[s], i) + 1, &in->runs[s], i, 1);
     grid_accumulate(&g);
-    TRY(weighted_new(r->x, (uint64_t)t.n * g.groups, in->nvalues, &w, err));
+    TRY(weighted_new(r->x, span_cells(&t, &g), in->nvalues, &w, err));
     for (uint32_t key = 0; key < t.n; key++) {
         for (uint32_t group = 0; group < g.groups; group++) {
             uint64_t from = group * g.width + t.spans[key].from, to = group * g.width + t.spans[key].to;
@@ -254,6 +288,8 @@ static tcudb_status sum_points(Ranges *r, uint32_t *keys, Error *err)
             w.n++;
         }
     }
+    grid_free(r->x, &g);
+    exec_free(r->x, t.spans);
     *keys = t.n;
     return weighted_done(in, &w, err);
 }
@@ -307,10 +343,12 @@ static tcudb_status spread_points(void *ctx, Worker *worker, uint64_t task, Erro
 static tcudb_status spread(Ranges *r, Input *in, TaskFn fn, Error *err)
 {
     uint32_t tasks = in->nruns;
+    RunList *before = in->lists; /* of directly coded rows */
     TRY_PTR(r->lists = exec_alloc_zero(r->x, sizeof(RunList) * ((size_t)tasks + 1), err));
     TRY(exec_parallel(r->x, NULL, tasks, fn, r, err));
     TRY(runs_gather(in, r->lists, tasks, in->nvalues, err));
     exec_free(r->x, r->lists);
+    drop_lists(in, before);
     return TCUDB_OK;
 }
 
@@ -345,19 +383,47 @@ static tcudb_status build_tree(Ranges *r, uint32_t *keys, Error *err)
 
 /* ---- choice --------------------------------------------------------------------------------------------- */
 
-/* By the number of rows that each makes. */
+typedef enum Rewriting { SUM_INTERVALS, SUM_POINTS, TREE, REWRITINGS } Rewriting;
+
+/* Rows that each makes, and the bytes that it takes: of grids a cell's count and values and the row made of it. */
+static void measure(const Ranges *r, double rows[REWRITINGS], double bytes[REWRITINGS])
+{
+    const Input *points = r->points, *intervals = r->intervals;
+    double n = r->p.n, levels = 64 - __builtin_clzll((uint64_t)r->p.n + 1), spans = (double)intervals->n;
+    double of_point = 8.0 + 8 * points->nvalues, of_interval = 8.0 + 8 * intervals->nvalues;
+    if (r->n == 1 && n < spans) spans = n; /* of each key, the first or last so many points */
+    rows[SUM_INTERVALS] = intervals->ngroup_codes * n;
+    rows[SUM_POINTS] = points->ngroup_codes * (n + spans);
+    rows[TREE] = ((double)points->n + (double)intervals->n) * levels / 2;
+    bytes[SUM_INTERVALS] = rows[SUM_INTERVALS] * (2 * of_interval + 4);
+    bytes[SUM_POINTS] = rows[SUM_POINTS] * (2 * of_point + 4) + (double)intervals->n * (of_interval + 48);
+    bytes[TREE] = ((double)points->n * of_point + (double)intervals->n * of_interval) * levels / 2;
+}
+
+/* The fewest rows of those that memory has room for, estimated; if it has for none, the fewest bytes. */
+static Rewriting choose(const Ranges *r, bool addable)
+{
+    double rows[REWRITINGS], bytes[REWRITINGS];
+    size_t limit = atomic_load(&r->x->env->mem->limit), used = atomic_load(&r->x->env->mem->used);
+    double room = limit == 0 ? INFINITY : limit > used ? (double)(limit - used) : 0;
+    measure(r, rows, bytes);
+    if (!addable) return TREE;
+    Rewriting best = SUM_INTERVALS, least = SUM_INTERVALS;
+    for (Rewriting i = SUM_POINTS; i < REWRITINGS; i++) {
+        bool fits = bytes[i] <= room, better = rows[i] < rows[best];
+        if (fits && (better || bytes[best] > room)) best = i;
+        if (bytes[i] < bytes[least]) least = i;
+    }
+    return bytes[best] <= room ? best : least;
+}
+
 static tcudb_status rewrite(Ranges *r, bool addable, uint32_t *keys, const char **how, Error *err)
 {
-    double points = r->p.n, levels = 64 - __builtin_clzll((uint64_t)r->p.n + 1);
-    double tree = ((double)r->points->n + (double)r->intervals->n) * levels / 2;
-    double by_point = r->intervals->ngroup_codes * points;
-    double spans = (double)r->intervals->n;
-    if (r->n == 1 && points < spans) spans = points; /* of each key, the first or last so many points */
-    double by_span = r->points->ngroup_codes * (points + spans);
-    if (!addable) tree = 0;
-    *how = by_point <= by_span && by_point <= tree ? "sums of intervals" : by_span <= tree ? "sums of points" : "tree";
-    if (by_point <= by_span && by_point <= tree) return sum_intervals(r, keys, err);
-    return by_span <= tree ? sum_points(r, keys, err) : build_tree(r, keys, err);
+    static const char *const names[] = {"sums of intervals", "sums of points", "tree"};
+    Rewriting way = choose(r, addable);
+    *how = names[way];
+    if (way == SUM_INTERVALS) return sum_intervals(r, keys, err);
+    return way == SUM_POINTS ? sum_points(r, keys, err) : build_tree(r, keys, err);
 }
 
 tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], bool addable, uint32_t *keys,

@@ -33,6 +33,16 @@ tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, 
     return TCUDB_OK;
 }
 
+void runs_free(Exec *x, RunList *list)
+{
+    for (Run *run = list->first; run != NULL;) {
+        Run *next = run->next;
+        exec_free(x, run);
+        run = next;
+    }
+    list->first = list->last = NULL;
+}
+
 tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err)
 {
     in->nruns = 0;
