@@ -2,7 +2,8 @@
  * product_emit.c: from accumulators to rows of output.
  *
  * A row of accumulators is scanned for the columns that exist (count > 0 and every HAVING bound kept), and only these
- * are copied into the columns of the block's output, column by column. A full block goes to the sink.
+ * are copied into the columns of the block's output, column by column; of a folded product they are counted and added
+ * up instead. A full block goes to the sink. The bound of a top-N is read anew for every row.
  * Cost: one load and compare for every cell scanned, eight at a time with AVX-512; one load and store a value emitted.
  */
 #include "tensor/product_int.h"

@@ -122,10 +122,11 @@ static inline size_t row_bytes(const ProductRun *run)
     return padded_columns(run) * (sizeof(uint64_t) + run->spec->nproducts * sum_size(run));
 }
 
-/* Of a worker's rows on their way to the sink, at most. */
+/* Of a worker's rows on their way to the sink, if their sums are narrow. */
 static inline size_t out_bytes(const ProductSpec *spec)
 {
-    return EMIT_ROWS * (4 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
+    size_t groups = 4 * sizeof(uint32_t), counts = (1 + spec->fold) * sizeof(uint64_t);
+    return EMIT_ROWS * (groups + counts + spec->nproducts * (spec->fold ? sizeof(int128) : sizeof(int64_t)));
 }
 
 /* Of a sum of the output's rows. */

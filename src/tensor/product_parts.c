@@ -18,7 +18,8 @@
 
 #include <math.h>
 
-/* Bytes that the product needs at once for a part with so many rows and groups of each side, dense operands aside. */
+/* Bytes that the product needs at once for a part with so many rows and groups of each side, dense operands aside; if
+ * its sums are narrow. */
 static double part_bytes(const ProductRun *run, const double rows[2], const double groups[2])
 {
     const ProductSpec *spec = run->whole;
@@ -31,7 +32,7 @@ static double part_bytes(const ProductRun *run, const double rows[2], const doub
         bytes[side] = fmin(bytes[side], grid + lines * sizeof(uint64_t));
         cursors[side] = 2 * lines * sizeof(uint64_t) + w * (side == 0 ? keys : groups[1]) * sizeof(uint32_t);
     }
-    double line = groups[1] * (2 * sizeof(uint64_t) + spec->nproducts * sizeof(int128));
+    double line = groups[1] * (2 * sizeof(uint64_t) + spec->nproducts * sizeof(int64_t));
     double multiply = w * (line + (double)out_bytes(spec)) + keys * (sizeof(uint32_t) + sizeof(double));
     return bytes[0] + rows[0] * place + bytes[1] + fmax(multiply, fmax(cursors[0], cursors[1]));
 }

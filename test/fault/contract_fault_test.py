@@ -5,6 +5,7 @@ CI samples; TCUDB_FAULTS=all tries every allocation.
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 50
 SETUP = """
 CREATE TABLE a(k int, g int, x int, f float8, n bigint, h text);
 INSERT INTO a SELECT i % 37, i % 11, i % 9, i / 8.0, 4000000000000000000 - i, 'w' || i % 5 FROM generate_series(1, 400) t(i);
+CREATE TABLE wide AS SELECT i % 60 AS g, i % 1511 AS k, i % 100 - 50 AS x FROM generate_series(1, 20000) t(i);
 CREATE TABLE b AS SELECT k + 1 AS k, g % 7 AS g, x, CASE WHEN x = 3 THEN float8 '1e300' ELSE f END AS f, n, h FROM a;
 """
 QUERIES = [
@@ -28,11 +30,10 @@ QUERIES = [
     "SELECT b.h, count(DISTINCT a.g), sum(a.x) FROM a, b WHERE a.k = b.k GROUP BY 1",
     "SELECT * FROM (SELECT count(*) AS n, a.g, b.g AS h FROM a, b WHERE a.k = b.k GROUP BY 2, 3 ORDER BY 1 DESC, 2, 3 LIMIT 4) q",
     # what the limit leaves is less than the whole takes: parts of groups, and chunks of keys
-    "SET tcudb.memory_limit = '{limit}'; SET tcudb.product_form = dense; "
+    "SET tcudb.product_form = dense; {limit} "
     "SELECT sum(g * s), sum(h * n) FROM (SELECT a.g, b.g AS h, sum(a.x * b.x) AS s, count(*) AS n FROM wide a, wide b "
     "WHERE a.k = b.k GROUP BY 1, 2) q",
 ]
-LIMIT = "1800kB"
 
 
 def run(database, sql, fail=None):
@@ -61,6 +62,21 @@ def reaches(database, sql):
     return low
 
 
+def explained(database, sql):
+    settings, query = sql.rsplit("; ", 1)
+    return run(database, f"{settings}; EXPLAIN ANALYZE {query}")[1]
+
+
+def limited(database, sql):
+    """The query with so little memory that it goes in parts."""
+    most = int(re.search(r"Peak Memory: (\d+) kB", explained(database, sql.replace("{limit}", ""))).group(1))
+    for percent in (90, 85, 80, 75, 70, 65, 60):
+        less = sql.replace("{limit}", f"SET tcudb.memory_limit = '{most * percent // 100}kB';")
+        if re.search(r"([2-9]|\d\d+) (parts|chunks)", explained(database, less)):
+            return less
+    raise SystemExit(f"no limit below {most} kB makes parts: {sql}")
+
+
 def main():
     if not (BUILD / "test/libfail_nth.so").exists() or not (BUILD / "tcudb").exists() or os.environ.get("SANITIZE"):
         print("the build has no fault injector, or a sanitizer's allocator that it cannot be preloaded over")
@@ -71,6 +87,8 @@ def main():
     assert made.returncode == 0, made.stdout
     tried, faults = 0, []
     for sql in QUERIES:
+        if "{limit}" in sql:
+            sql = limited(database, sql)
         code, answer, _ = run(database, sql)
         assert code == 0 and answer, sql
         total = reaches(database, sql)

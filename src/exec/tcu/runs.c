@@ -2,17 +2,28 @@
  * runs.c: runs of coded rows that grow: group, key, values, and how many rows of the bag each stands for.
  *
  * Each list belongs to one thread. A run is one block, the next one eight times as long up to a little less than two
- * huge pages; rows are never moved. Cost: 8 bytes of codes and 8 a value.
+ * huge pages, and a sixteenth of what the memory limit leaves; rows are never moved. Cost: 8 bytes of codes and 8 a
+ * value.
  */
 #include "exec/tcu/contract_int.h"
 
 enum { RUN_FIRST = 4096, RUN_BYTES = (4 << 20) - 4096 };
+
+/* Rows of so many bytes that the limit has room for without waste. */
+static uint64_t affordable(const Exec *x, size_t row)
+{
+    size_t limit = atomic_load(&x->env->mem->limit), used = atomic_load(&x->env->mem->used);
+    if (limit == 0) return UINT64_MAX;
+    uint64_t rows = limit > used ? (limit - used) / 16 / row / 64 * 64 : 0;
+    return rows < RUN_ROWS_MAX ? RUN_ROWS_MAX : rows;
+}
 
 static tcudb_status new_run(Exec *x, RunList *list, uint32_t nvalues, Error *err)
 {
     size_t head = (sizeof(Run) + 63) & ~(size_t)63, row = 2 * sizeof(uint32_t) + nvalues * sizeof(int64_t);
     uint64_t most = (RUN_BYTES - head) / row / 64 * 64, cap = list->last == NULL ? RUN_FIRST : list->last->cap * 8;
     if (cap > most) cap = most;
+    if (cap > affordable(x, row)) cap = affordable(x, row);
     char *memory = exec_alloc(x, head + cap * row, err);
     TRY_PTR(memory);
     Run *run = (Run *)memory;
