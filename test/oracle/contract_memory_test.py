@@ -101,7 +101,7 @@ def main():
     for name, sql in EQUAL.items():
         checker.query(name, sql, FORMS if name in ("sums", "pairs") else ["auto"], (75, 50), True)
     for name, sql in COMPARED.items():
-        checker.query(name, sql, ["auto"], (95, 80), False)
+        checker.query(name, sql, ["auto"], (105, 85), False)
     for what in (r"([2-9]|\d\d+) parts", r"([2-9]|\d\d+) chunks of keys", "compared by tree", "compared by sums of"):
         checker.expect(any(re.match(what, s) for s in checker.seen), f"nothing ran in {what}")
     for fault in checker.faults[:20]:
