@@ -1,9 +1,11 @@
 /*
  * alter.c: ALTER TABLE: the new definition, and an INSERT that fills it from the old table.
  *
- * Every form is carried out by making the table anew: the old rows go through a PROJECT (defaults for new columns,
- * casts for changed types) into the new table, whose NOT NULL, CHECK and UNIQUE are then known to hold. Commands of one
- * statement follow each other in the order they are written. Cost: a copy of the table, whatever the form.
+ * Forms that change columns or their types make the table anew: the old rows go through a PROJECT (defaults for new
+ * columns, casts for changed types) into the new table, whose NOT NULL, CHECK and UNIQUE are then known to hold. The
+ * other forms keep the rows (stmt->keeps_rows) if they satisfy the new definition; if not, making the table anew says
+ * so. Commands of one statement follow each other in the order they are written. Cost: a copy of the table, or a query
+ * for each new constraint.
  */
 #include "bind/bind_int.h"
 
@@ -15,6 +17,7 @@ typedef struct Alter {
     TableBuild t;
     Expr **sources; /* of each column of t, over the old rows */
     Plan *scan;
+    bool copies; /* rows look different afterwards */
     Block block; /* names of old columns: USING */
     ApplyList applies;
 } Alter;
@@ -68,6 +71,7 @@ static bool has_column(const Alter *a, const char *name)
 static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     const PgQuery__ColumnDef *node = cmd->def->column_def;
+    a->copies = true;
     if (has_column(a, node->colname)) {
         if (cmd->missing_ok) return TCUDB_OK;
         return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists",
@@ -116,6 +120,7 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     uint32_t col = 0;
     if (cmd->missing_ok && !has_column(a, cmd->name)) return TCUDB_OK;
     TRY(find_column(a, cmd->name, &col, err));
+    a->copies = true;
     TRY(drop_checks(a, col, err));
     TRY(drop_keys(a, col, err));
     a->t.n--;
@@ -189,6 +194,7 @@ static tcudb_status retype_default(Alter *a, ColumnDef *col, Type type, Error *e
 
 static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
+    a->copies = true;
     const PgQuery__ColumnDef *node = cmd->def->column_def;
     uint32_t col = 0;
     const Func *cast = NULL;
@@ -290,6 +296,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->tag = "ALTER TABLE";
     stmt->name = a->old->name;
     stmt->table = bind_table_def(&a->t, a->old->name);
+    stmt->keeps_rows = !a->copies;
     stmt->plan = plan_new(b->arena, PLAN_INSERT, 1, 0, err);
     TRY_PTR(stmt->plan);
     stmt->plan->modify.table = stmt->name;

@@ -51,6 +51,7 @@ typedef struct Stmt {
     bool flag; /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
     bool cascade;
     bool view;          /* DROP VIEW */
+    bool keeps_rows;    /* ALTER TABLE: if they satisfy `table`, they stay as they are */
     const char *tag;    /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
     Plan *plan;         /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
     const Type *params; /* types of $1..$n, inferred where not given */

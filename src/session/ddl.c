@@ -242,14 +242,20 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
     }
 }
 
-/* The old table steps aside, the new one is filled from it. */
+/* The definition changes over the rows, or the old table steps aside and the new one is filled from it. */
 tcudb_status session_alter_table(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     const Str aside = STR_LIT(" altered");
     ViewState *views = NULL;
     uint32_t nviews = 0;
+    bool keep = stmt->keeps_rows;
     TRY(list_views(run, &views, &nviews, err));
+    if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
+    if (keep) {
+        TRY(txn_redefine_table(run->session->txn, stmt->name, &stmt->table, err));
+        return settle_views(run, views, nviews, err);
+    }
     TRY(txn_rename_table(run->session->txn, stmt->name, aside, err));
     TRY(txn_create_table(run->session->txn, &stmt->table, err));
     TRY(of_the_table(stmt, session_run_plan_into(run, stmt, stmt->plan, session_drop_batch, NULL, err), err));

@@ -11,6 +11,11 @@
 
 tcudb_status session_run_inner(Run *run, const char *sql, Error *err)
 {
+    return session_run_inner_into(run, sql, session_drop_batch, NULL, err);
+}
+
+tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, void *ctx, Error *err)
+{
     Ast *ast = NULL;
     Stmt *stmt = NULL;
     uint32_t n = 0;
@@ -19,7 +24,7 @@ tcudb_status session_run_inner(Run *run, const char *sql, Error *err)
     TRY(session_bind(run, ast, NULL, 0, &stmt, err));
     Run inner = *run;
     inner.stmt = stmt;
-    tcudb_status status = session_run_plan_into(&inner, stmt, stmt->plan, session_drop_batch, NULL, err);
+    tcudb_status status = session_run_plan_into(&inner, stmt, stmt->plan, batch, ctx, err);
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into our own text */
     return status;
 }

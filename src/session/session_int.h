@@ -156,6 +156,9 @@ tcudb_status session_corrections_rows(Session *session, Rows *rows, Error *err) 
 
 /* Runs one INSERT, UPDATE or DELETE of our own making. */
 tcudb_status session_run_inner(Run *run, const char *sql, Error *err) MUST_CHECK;
+tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, void *ctx, Error *err) MUST_CHECK;
+/* satisfy.c: *ok: whether the rows of the table satisfy the constraints of another definition. */
+tcudb_status session_rows_satisfy(Run *run, Str table, const TableDef *def, bool *ok, Error *err) MUST_CHECK;
 /* A name as it is written in SQL. */
 tcudb_status session_name(Run *run, Str name, const char **out, Error *err) MUST_CHECK;
 /* "CONSTRAINT t_pkey PRIMARY KEY (a), CONSTRAINT t_a_check CHECK (a > 0)"; len 0: there are none. */

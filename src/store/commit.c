@@ -37,11 +37,44 @@ static bool renamed(const Table *before, const Table *now)
     return before != NULL && !str_equal(before->meta->def.name, now->meta->def.name);
 }
 
+static bool same_keys(const TableDef *a, const TableDef *b)
+{
+    if (a->nkeys != b->nkeys) return false;
+    for (uint32_t k = 0; k < a->nkeys; k++) {
+        const KeyDef *x = &a->keys[k], *y = &b->keys[k];
+        if (!str_equal(x->name, y->name) || x->primary != y->primary || x->ncols != y->ncols) return false;
+        if (memcmp(x->cols, y->cols, x->ncols * sizeof *x->cols) != 0) return false;
+    }
+    return true;
+}
+
+static bool same_checks(const TableDef *a, const TableDef *b)
+{
+    if (a->nchecks != b->nchecks) return false;
+    for (uint32_t i = 0; i < a->nchecks; i++)
+        if (!str_equal(a->checks[i].name, b->checks[i].name) || !str_equal(a->checks[i].sql, b->checks[i].sql))
+            return false;
+    return true;
+}
+
+/* Whether more than the table's name is another. */
+static bool redefined(const Table *before, const Table *now)
+{
+    if (before == NULL || before->meta == now->meta) return false;
+    const TableDef *a = &before->meta->def, *b = &now->meta->def;
+    for (uint32_t c = 0; c < a->ncols; c++) {
+        const ColumnDef *x = &a->cols[c], *y = &b->cols[c];
+        bool same = str_equal(x->name, y->name) && str_equal(x->default_sql, y->default_sql);
+        if (!same || x->not_null != y->not_null) return true;
+    }
+    return !same_keys(a, b) || !same_checks(a, b);
+}
+
 static tcudb_status put_removals(Buf *buf, const Root *base, const Root *work, Error *err)
 {
     for (uint32_t t = 0; t < base->ntables; t++) {
         const Table *now = find_by_id(work, base->tables[t]->meta->def.id);
-        if (now != NULL && !renamed(base->tables[t], now)) continue;
+        if (now != NULL && !renamed(base->tables[t], now) && !redefined(base->tables[t], now)) continue;
         TRY(put_byte(buf, now == NULL ? CHANGE_DROP_TABLE : CHANGE_TAKE_TABLE, err));
         TRY(put_varint(buf, base->tables[t]->meta->def.id, err));
     }
@@ -60,6 +93,9 @@ static tcudb_status put_arrivals(Buf *buf, const Root *base, const Root *work, E
         const Table *before = find_by_id(base, meta->def.id);
         if (before == NULL) {
             TRY(put_byte(buf, CHANGE_CREATE_TABLE, err));
+            TRY(put_table_def(buf, meta, err));
+        } else if (redefined(before, work->tables[t])) {
+            TRY(put_byte(buf, CHANGE_DEFINE_TABLE, err));
             TRY(put_table_def(buf, meta, err));
         } else if (renamed(before, work->tables[t])) {
             TRY(put_byte(buf, CHANGE_NAME_TABLE, err));

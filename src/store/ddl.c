@@ -131,18 +131,12 @@ static tcudb_status replace_table(Txn *txn, uint32_t at, Table *table, Error *er
     return status;
 }
 
-tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err)
+/* A version of the same rows with another definition. */
+static tcudb_status redefine(Txn *txn, uint32_t at, const TableDef *def, Error *err)
 {
-    TRY(txn_write(txn, err));
-    bool found;
-    uint32_t at = root_find_table(txn->work, from, &found);
-    if (!found) return txn_no_table(from, err);
-    TRY(name_is_free(txn->work, to, err));
     Table *old = txn->work->tables[at];
-    TableDef def = old->meta->def;
-    def.name = to;
     TableMeta *meta;
-    TRY(meta_new(&txn->db->mem, &def, old->meta->dicts, &meta, err));
+    TRY(meta_new(&txn->db->mem, def, old->meta->dicts, &meta, err));
     Table *table;
     tcudb_status status = table_clone(old, &table, err);
     if (status != TCUDB_OK) {
@@ -152,6 +146,32 @@ tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err)
     meta_unref(table->meta);
     table->meta = meta;
     return replace_table(txn, at, table, err);
+}
+
+tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err)
+{
+    TRY(txn_write(txn, err));
+    bool found;
+    uint32_t at = root_find_table(txn->work, from, &found);
+    if (!found) return txn_no_table(from, err);
+    TRY(name_is_free(txn->work, to, err));
+    TableDef def = txn->work->tables[at]->meta->def;
+    def.name = to;
+    return redefine(txn, at, &def, err);
+}
+
+tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *err)
+{
+    TRY(txn_write(txn, err));
+    bool found;
+    uint32_t at = root_find_table(txn->work, name, &found);
+    if (!found) return txn_no_table(name, err);
+    const TableDef *old = &txn->work->tables[at]->meta->def;
+    TableDef own = *def;
+    own.id = old->id;
+    own.name = old->name;
+    assert(own.ncols == old->ncols);
+    return redefine(txn, at, &own, err);
 }
 
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err)

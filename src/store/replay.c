@@ -91,17 +91,56 @@ static tcudb_status rename_meta(Replay *p, Table *table, Str name, Error *err)
     return TCUDB_OK;
 }
 
+/* Where the table of that id was taken to; *at NULL: nowhere. */
+static Taken **find_taken(Replay *p, uint64_t id)
+{
+    Taken **at = &p->taken;
+    while (*at != NULL && (*at)->table->meta->def.id != id) at = &(*at)->next;
+    return at;
+}
+
 static tcudb_status name_table(Replay *p, Error *err)
 {
     uint64_t id = get_varint(p->r);
     Str name = get_text(p->r);
-    Taken **at = &p->taken;
-    while (*at != NULL && (*at)->table->meta->def.id != id) at = &(*at)->next;
+    Taken **at = find_taken(p, id);
     if (p->r->bad || *at == NULL || name_taken(p->root, name)) {
         p->r->bad = true;
         return TCUDB_OK;
     }
     TRY(rename_meta(p, (*at)->table, name, err));
+    TRY(root_insert_table(p->root, (*at)->table, err));
+    *at = (*at)->next;
+    return TCUDB_OK;
+}
+
+static bool same_types(const TableDef *a, const TableDef *b)
+{
+    if (a->ncols != b->ncols) return false;
+    for (uint32_t c = 0; c < a->ncols; c++)
+        if (!type_equal(a->cols[c].type, b->cols[c].type)) return false;
+    return true;
+}
+
+/* The dictionaries stay the table's: what the log said of them before is in those. */
+static tcudb_status define_table(Replay *p, Error *err)
+{
+    TableMeta *meta;
+    TRY(get_table_def(p->r, p->db, &p->arena, &meta, err));
+    if (meta == NULL) return TCUDB_OK;
+    Taken **at = find_taken(p, meta->def.id);
+    if (p->r->bad || *at == NULL || name_taken(p->root, meta->def.name) ||
+        !same_types(&meta->def, &(*at)->table->meta->def)) {
+        p->r->bad = true;
+        meta_unref(meta);
+        return TCUDB_OK;
+    }
+    TableMeta *own;
+    tcudb_status status = meta_new(&p->db->mem, &meta->def, (*at)->table->meta->dicts, &own, err);
+    meta_unref(meta);
+    if (status != TCUDB_OK) return status;
+    meta_unref((*at)->table->meta);
+    (*at)->table->meta = own;
     TRY(root_insert_table(p->root, (*at)->table, err));
     *at = (*at)->next;
     return TCUDB_OK;
@@ -290,6 +329,7 @@ static tcudb_status apply_change(Replay *p, uint8_t kind, Error *err)
     case CHANGE_TAKE_TABLE: return take_table(p, err);
     case CHANGE_CREATE_TABLE: return create_table(p, err);
     case CHANGE_NAME_TABLE: return name_table(p, err);
+    case CHANGE_DEFINE_TABLE: return define_table(p, err);
     case CHANGE_DROP_VIEW: return drop_view(p, err);
     case CHANGE_CREATE_VIEW: return create_view(p, err);
     case CHANGE_ROWS: return change_rows(p, err);

@@ -111,6 +111,9 @@ tcudb_status txn_create_view(Txn *txn, const ViewDef *def, bool replace, Error *
 tcudb_status txn_drop_table(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_drop_view(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err) MUST_CHECK;
+/* Gives a table another definition over the same columns' values: names, defaults, NOT NULL, keys, checks. Types stay;
+ * the caller has seen that the rows satisfy it. */
+tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *err) MUST_CHECK;
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err) MUST_CHECK;
 const Table *txn_table(Txn *txn, Str name);  /* NULL: no such table. The current version, own writes included */
 const ViewDef *txn_view(Txn *txn, Str name); /* NULL: none */

@@ -218,6 +218,46 @@ static void one_writer_at_a_time(void **state)
     db_close(r);
 }
 
+/* Another definition over the same rows, found again in the log and in the manifest. */
+static void redefinitions_survive(void **state)
+{
+    (void)state;
+    Model m = {TYPE(TYPE_TEXT), SHAPE_NARROW, NULLS_NONE, 1};
+    const uint32_t first = 0;
+    const KeyDef key = {STR_LIT("only"), true, 1, &first};
+    const CheckDef check = {STR_LIT("long"), STR_LIT("length(renamed) > 0")};
+    Db *db = open_dir();
+    Txn *txn;
+    OK(txn_begin(db, &txn, &err));
+    create(txn, "x", &m, 1);
+    append(txn, "x", &m, 1, 0, 5);
+    OK(txn_commit(txn, &err));
+    OK(txn_begin(db, &txn, &err));
+    ColumnDef col = table_def(txn_table(txn, STR_LIT("x")))->cols[0];
+    col.name = STR_LIT("renamed");
+    col.not_null = true;
+    col.default_sql = STR_LIT("'d'");
+    const TableDef def = {
+        .name = STR_LIT("x"), .ncols = 1, .cols = &col, .nkeys = 1, .keys = &key, .nchecks = 1, .checks = &check};
+    append(txn, "x", &m, 1, 5, 2);
+    OK(txn_redefine_table(txn, STR_LIT("x"), &def, &err));
+    append(txn, "x", &m, 1, 7, 2);
+    OK(txn_commit(txn, &err));
+    for (int i = 0; i < 3; i++) {
+        OK(txn_begin(db, &txn, &err));
+        const TableDef *now = table_def(txn_table(txn, STR_LIT("x")));
+        assert_true(str_equal(now->cols[0].name, col.name) && now->cols[0].not_null);
+        assert_true(str_equal(now->cols[0].default_sql, col.default_sql));
+        assert_true(now->nkeys == 1 && now->keys[0].primary && str_equal(now->keys[0].name, key.name));
+        assert_true(now->nchecks == 1 && str_equal(now->checks[0].sql, check.sql));
+        txn_rollback(txn);
+        check_now(db, "x", &m, 1, 9);
+        db_close(db);
+        db = open_dir();
+    }
+    db_close(db);
+}
+
 static void definitions_survive(void **state)
 {
     (void)state;
@@ -297,7 +337,8 @@ static void memory_stays_within_its_limit(void **state)
     DbOptions options = {.create = true, .memory_limit = 12 << 20};
     Db *db;
     Txn *txn, *open_one;
-    OK(db_open(dir, &options, &db, &err));
+    if (db_open(dir, &options, &db, &err) != TCUDB_OK) print_message("%s %s\n", err.message, err.detail);
+    assert_non_null(db);
     OK(txn_begin(db, &txn, &err));
     create(txn, "t", models, 2);
     uint64_t rows = 0;
@@ -432,7 +473,8 @@ static void wrong_places_are_refused(void **state)
     assert_string_equal(err.sqlstate, "42809");
     assert_int_equal(count_files("lock"), 0);
     assert_int_equal(unlink(other), 0);
-    OK(db_open(dir, &options, &db, &err));
+    if (db_open(dir, &options, &db, &err) != TCUDB_OK) print_message("%s %s\n", err.message, err.detail);
+    assert_non_null(db);
     db_close(db);
     assert_int_equal(db_open("/dev/null", &options, &db, &err), TCUDB_ERROR);
     assert_string_equal(err.sqlstate, "42809");
@@ -447,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(readers_follow_writers, setup, teardown),
         cmocka_unit_test_setup_teardown(one_writer_at_a_time, setup, teardown),
         cmocka_unit_test_setup_teardown(definitions_survive, setup, teardown),
+        cmocka_unit_test_setup_teardown(redefinitions_survive, setup, teardown),
         cmocka_unit_test_setup_teardown(deletions_survive, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_stays_within_its_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_on_disk, setup, teardown),
