@@ -36,3 +36,15 @@ SELECT n, c, k % 2 = 0 AS even, count(*), max(d) FROM p WHERE id % 400 = 0 GROUP
 SELECT extract(year FROM d) AS y, extract(month FROM d) AS m, extract(dow FROM d) AS w, count(*) FROM p GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT 30;
 SELECT extract(quarter FROM d) AS a, extract(week FROM d) AS b, extract(doy FROM d) % 10 AS e, extract(isodow FROM d) AS w, count(*) FROM p GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4 LIMIT 30;
 SELECT k % 10 - 5 AS a, (k - 250) % 7 AS b, count(*) FROM p GROUP BY 1, 2 ORDER BY 1, 2;
+-- several DISTINCT arguments without groups
+create table da as select i % 7 as a, i % 1000 as b, 'x' || i % 11 as c, i / 4.0 as d, case when i % 3 = 0 then null else i % 5 end as e from generate_series(1, 5000) i;
+select count(distinct a), count(distinct b), count(distinct c), count(*), sum(d), min(distinct b) from da;
+select count(distinct a), sum(distinct a), avg(distinct b), count(distinct e), count(e), max(c) from da where b < 400;
+select count(distinct a) filter (where b > 3), count(distinct a), sum(distinct e) filter (where c <> 'x3') from da;
+select count(distinct a), count(distinct b), sum(a) from da where b < 0;
+select x.* from (select count(distinct a) + 1 as p, count(distinct c || e) as q, count(*) as n from (select a, c, e from da where d > 100) y) x where q > 1;
+select count(distinct a), count(distinct b) from da having count(distinct a) > 3;
+select count(distinct a), count(distinct b) from da having count(distinct a) > 7;
+select count(distinct a), string_agg(distinct c, ',' order by c), count(distinct d) from da;
+select (select count(distinct a) + count(distinct b) from da where da.a < t.a) from (values (1), (4), (9)) t(a);
+select count(distinct x.a), count(distinct y.b) from da x join da y on x.b = y.b where x.d < 20;
