@@ -56,6 +56,7 @@ static tcudb_status choose(const Chooser *c, const Plan *plan, uint32_t depth, P
 {
     enum { MAX_DEPTH = 4000 };
     if (depth > MAX_DEPTH) return error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "stack depth limit exceeded");
+    TRY(cancel_poll(c->env->cancel, err));
     PhysNode *node = ARENA_NEW(c->arena, PhysNode, err);
     TRY_PTR(node);
     node->plan = plan;

@@ -39,6 +39,7 @@ void colset_remove(ColSet *set, ColId id)
 
 tcudb_status colset_union(Opt *opt, ColSet *into, const ColSet *from, Error *err)
 {
+    TRY(opt_poll(opt, err));
     TRY(reserve(opt, into, from->nwords, err));
     assert(into->nwords >= from->nwords);
     for (uint32_t i = 0; i < from->nwords; i++) into->words[i] |= from->words[i];
@@ -84,6 +85,7 @@ tcudb_status colset_expr(Opt *opt, ColSet *set, const Expr *e, Error *err)
 
 tcudb_status colset_outputs(Opt *opt, ColSet *set, const Plan *plan, Error *err)
 {
+    TRY(opt_poll(opt, err));
     for (uint32_t i = 0; i < plan->ncols; i++) TRY(colset_add(opt, set, plan->cols[i].id, err));
     return TCUDB_OK;
 }

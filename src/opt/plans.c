@@ -49,6 +49,7 @@ static const PlanCol *added_col(const Plan *plan)
 tcudb_status plan_widen(Opt *opt, Plan *plan, Error *err)
 {
     assert(plan_passes(plan));
+    TRY(opt_poll(opt, err));
     const PlanCol *added = added_col(plan);
     bool left_only = added != NULL || (plan->kind == PLAN_JOIN && join_left_only(plan->join.kind));
     uint32_t ninputs = left_only ? 1 : plan->ninputs;

@@ -141,6 +141,7 @@ static tcudb_status join_greedily(Opt *opt, JoinGraph *g, Part *parts, uint32_t 
         uint32_t best_a = 0, best_b = 1;
         double best = INFINITY;
         bool best_connected = false;
+        TRY(opt_poll(opt, err));
         for (uint32_t a = 0; a < n; a++) {
             for (uint32_t b = a + 1; b < n; b++) {
                 bool c = connected(g, parts[a].rels, parts[b].rels);
@@ -223,6 +224,7 @@ static void orient_outer(Plan *join)
 static tcudb_status order(Opt *opt, Plan **slot, Error *err)
 {
     Plan *plan = *slot;
+    TRY(opt_poll(opt, err));
     if (graph_is_region(plan)) return order_region(opt, slot, err);
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(order(opt, &plan->inputs[i], err));
     if (plan->kind != PLAN_JOIN) return TCUDB_OK;
