@@ -12,11 +12,14 @@
 
 #include <assert.h>
 
-enum { MAX_ROWS = 8192 };
+enum { MAX_ROWS = 1 << 16 };
 
 typedef struct Heap {
     uint64_t *words;
     uint64_t n;
+    uint64_t dict_id, rows_seen; /* text: the words of a dictionary's values, once that many rows are worth it */
+    uint32_t nvalues;
+    uint64_t *dict_words;
 } Heap;
 
 struct TopN {
@@ -38,7 +41,7 @@ tcudb_status topn_new(Exec *x, const SortKey *key, uint32_t col, uint64_t limit,
     t->heaps = ARENA_ARRAY(&x->arena, Heap, x->nworkers, err);
     TRY_PTR(t->heaps);
     for (uint32_t w = 0; w < x->nworkers; w++) {
-        t->heaps[w].words = ARENA_ARRAY(&x->arena, uint64_t, limit, err);
+        t->heaps[w].words = arena_alloc_raw(&x->arena, limit * sizeof(uint64_t), err);
         TRY_PTR(t->heaps[w].words);
     }
     *out = t;
@@ -135,18 +138,61 @@ static uint32_t take_rows(TopN *t, Heap *h, const Vector *v, const uint64_t *wor
     return k;
 }
 
+/* The words of a dictionary's values; *out NULL: not worth it yet. */
+static tcudb_status dict_words(Heap *h, Worker *w, const Vector *v, uint32_t n, const uint64_t **out, Error *err)
+{
+    *out = NULL;
+    if (v->form != VEC_DICT || v->dict_id == 0) return TCUDB_OK;
+    if (h->dict_id != v->dict_id || h->nvalues != v->nvalues) {
+        h->dict_id = v->dict_id;
+        h->nvalues = v->nvalues;
+        h->rows_seen = 0;
+        h->dict_words = NULL;
+    }
+    h->rows_seen += n;
+    if (h->dict_words == NULL && h->rows_seen >= h->nvalues / 2) {
+        RowsCol values = {.type = v->type, .phys = PHYS_STR, .data = (void *)(uintptr_t)v->values};
+        SortColumn key = {.col = &values};
+        h->dict_words = arena_alloc_raw(&w->own, (h->nvalues + 1) * sizeof *h->dict_words, err);
+        TRY_PTR(h->dict_words);
+        for (uint32_t at = 0; at < h->nvalues; at += SORT_TASK) {
+            uint32_t count = h->nvalues - at < SORT_TASK ? h->nvalues - at : SORT_TASK;
+            TRY(exec_check_cancel(w->x, err));
+            sort_words(&key, at, NULL, count, h->dict_words + at);
+        }
+    }
+    *out = h->dict_words;
+    return TCUDB_OK;
+}
+
+static tcudb_status words_of(Heap *h, Worker *w, const Batch *batch, const Vector *v, uint64_t *words, Error *err)
+{
+    const uint64_t *of_codes;
+    TRY(dict_words(h, w, v, batch->n, &of_codes, err));
+    if (of_codes != NULL) {
+        const uint32_t *codes = v->data;
+        for (uint32_t i = 0; i < batch->n; i++) {
+            uint32_t row = batch_row(batch, i);
+            words[i] = v->valid == NULL || bit_get(v->valid, row) ? of_codes[codes[row]] : 0;
+        }
+        return TCUDB_OK;
+    }
+    RowsCol col = {.type = v->type, .phys = v->phys, .dict = v->form == VEC_DICT, .data = v->data, .valid = v->valid};
+    col.view.values = v->values;
+    SortColumn key = {.col = &col};
+    sort_words(&key, 0, batch->sel, batch->n, words);
+    return TCUDB_OK;
+}
+
 tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
 {
     const Vector *v = &batch->cols[t->col];
     Heap *h = &t->heaps[w->id];
     if (v->form == VEC_CONST) return TCUDB_OK;
-    RowsCol col = {.type = v->type, .phys = v->phys, .dict = v->form == VEC_DICT, .data = v->data, .valid = v->valid};
-    col.view.values = v->values;
-    SortColumn key = {.col = &col};
     uint64_t words[BATCH_ROWS], flip = t->descending ? UINT64_MAX : 0;
     uint16_t *sel = arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 16) * sizeof *sel, err);
     TRY_PTR(sel);
-    sort_words(&key, 0, batch->sel, batch->n, words);
+    TRY(words_of(h, w, batch, v, words, err));
     uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);
     batch->n = take_rows(t, h, v, words, flip, sel, n);
     if (t->bound != NULL && h->n == t->limit) move_bound(t->bound, h->words[0]);

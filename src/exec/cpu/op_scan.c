@@ -110,6 +110,7 @@ static tcudb_status scan_task(void *ctx, Worker *w, uint64_t task, Error *err)
 {
     Scan *s = ctx;
     uint32_t segment = (uint32_t)(task / s->parts), part = (uint32_t)(task % s->parts);
+    if (s->order != NULL) segment = s->order[segment];
     uint32_t rows = segment_rows(s->plan->scan.table, segment);
     uint32_t from = s->parts == 1 ? 0 : part * PART_ROWS;
     uint32_t to = s->parts == 1 || from + PART_ROWS > rows ? rows : from + PART_ROWS;
@@ -128,6 +129,7 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     s.pending = ARENA_ARRAY(&x->arena, ScanPending *, x->nworkers, err);
     TRY_PTR(s.pending);
     TRY(scan_preds(&s, err));
+    TRY(scan_order(&s, segments, err));
     if (x->env->progress != NULL) atomic_fetch_add(&x->env->progress->total, table_rows(node->plan->scan.table));
     return exec_source(x, node, down, (uint64_t)segments * s.parts, scan_task, &s, err);
 }

@@ -33,6 +33,7 @@ typedef struct Scan {
     uint32_t npreds;
     ScanPred *preds;
     ScanPending **pending; /* by worker */
+    uint32_t *order;       /* segments in the order they are read; NULL: as they are stored */
 } Scan;
 
 typedef struct ScanBatch {
@@ -53,6 +54,10 @@ tcudb_status scan_flush(const Scan *s, Worker *w, Error *err) MUST_CHECK;
 tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
 /* skip[i]: every row of the segment passes condition i. *any false: no row passes. */
 tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err) MUST_CHECK;
+/* scan_order.c: sets s->order where a sort bounds the scan. */
+tcudb_status scan_order(Scan *s, uint32_t segments, Error *err) MUST_CHECK;
+/* A segment's bound as an integer; false: it is none. */
+bool scan_bound_int(const Value *v, int64_t *out);
 /* Decodes an output column at the live rows, once. */
 tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err) MUST_CHECK;
 uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);

@@ -228,7 +228,7 @@ tcudb_status scan_preds(Scan *s, Error *err)
 
 /* ---- segments ------------------------------------------------------------------------------------------ */
 
-static bool bound_int(const Value *v, int64_t *out)
+bool scan_bound_int(const Value *v, int64_t *out)
 {
     switch (type_phys(v->type)) {
     case PHYS_BOOL: *out = v->b; return !v->null;
@@ -267,7 +267,7 @@ tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, 
         int64_t min, max;
         if (seg == NULL) continue;
         if (seg->rows == seg->nulls && pred->kind != PRED_BOUND) *any = false;
-        if (!seg->has_bounds || !bound_int(&seg->min, &min) || !bound_int(&seg->max, &max)) continue;
+        if (!seg->has_bounds || !scan_bound_int(&seg->min, &min) || !scan_bound_int(&seg->max, &max)) continue;
         if (pred->kind == PRED_BOUND) {
             if (beyond_bound(pred, seg, min, max)) *any = false;
             continue;

@@ -43,3 +43,18 @@ SELECT DISTINCT v FROM b ORDER BY v LIMIT 4;
 SELECT id FROM b WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.id = b.id) ORDER BY id LIMIT 3;
 SELECT (SELECT v FROM b WHERE b.g = s.b + 2 ORDER BY v, id LIMIT 1) FROM s ORDER BY id LIMIT 5;
 SELECT id, rank() OVER (ORDER BY id) FROM b ORDER BY v DESC NULLS LAST, id LIMIT 3;
+-- the first rows of many, by columns whose segments ascend, and by texts of a dictionary
+create table tn as select i as a, 200000 - i as z, (i * 7919 % 200003) as r, 'text ' || i * 7919 % 5003 as t, case when i % 1000 = 3 then null else i % 70000 end as n from generate_series(1, 200000) i;
+select a, t from tn order by a desc limit 7;
+select z, a from tn order by z limit 5 offset 3;
+select t, a from tn order by t, a limit 9;
+select t, a from tn order by t desc, a desc limit 9;
+select n, a from tn order by n nulls first, a limit 6;
+select n, a from tn order by n desc nulls last, a limit 6;
+select n, a from tn order by n desc, a limit 6;
+select count(*), sum(a), max(r) from (select a, r from tn order by r limit 20000) q;
+select count(*), sum(a) from (select a from tn where a % 3 = 0 order by a desc limit 10000) q;
+select count(*), min(t) from (select t from tn order by t desc limit 30000) q;
+select x.a, y.t from tn x join tn y on x.a = y.r order by x.a desc limit 4;
+delete from tn where a > 199000;
+select a, t from tn order by a desc limit 4;
