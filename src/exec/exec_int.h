@@ -91,6 +91,7 @@ struct Exec {
     uint32_t nsemi;
     Rows **cte_rows;   /* as phys->ctes; shared by children */
     WorkFrame *frames; /* recursions that are running, innermost first */
+    struct Join *kept; /* joins whose tables serve all rounds of a recursion */
     pthread_mutex_t lock;
     struct ArenaSet *arenas;
     XBlock *blocks; /* of exec_alloc; under the lock */

@@ -10,8 +10,10 @@
 
 #include "exec/keys.h"
 
-typedef struct Join {
+typedef struct Join Join;
+struct Join {
     Stage stage;
+    Join *next_kept; /* of the execution */
     Exec *x;
     PhysNode *node;
     const Plan *plan;
@@ -40,7 +42,7 @@ typedef struct Join {
     uint64_t *keys;   /* words of each row */
     uint8_t *matched; /* RIGHT, FULL, RIGHT_SEMI, RIGHT_ANTI: by right row */
     Arena *arenas;    /* by worker: for stages that multiply rows */
-} Join;
+};
 
 enum { JOIN_MARK_COL = INT32_MAX };
 

@@ -4,7 +4,8 @@
  * The right input is kept and indexed (join_build.c), bitmaps for scans on the left are filled, then the
  * left input streams through the probe. A unique dense table (every star join's dimension) takes the short
  * way: one array access a row, the batch keeps its columns and only gets a shorter list of live rows.
- * Otherwise pairs are made in batches of BATCH_ROWS. Bound: rows of the right input < 2^32 - 1.
+ * Otherwise pairs are made in batches of BATCH_ROWS. In the step of a recursion a table that depends on no round is
+ * made in the first and kept. Bound: rows of the right input < 2^32 - 1.
  */
 #include "exec/cpu/join_int.h"
 
@@ -372,7 +373,31 @@ static tcudb_status key_specs(Join *j, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+static bool reads_work(const PhysNode *node)
+{
+    if (node->plan->kind == PLAN_WORK_SCAN) return true;
+    for (uint32_t i = 0; i < node->ninputs; i++)
+        if (reads_work(node->inputs[i])) return true;
+    return false;
+}
+
+/* Whether the table serves all rounds of the recursion that runs: it depends on no round and notes no matches. */
+static bool serves_rounds(const Exec *x, const PhysNode *node)
+{
+    JoinKind kind = node->plan->join.kind;
+    bool notes = kind == JOIN_RIGHT || kind == JOIN_FULL || join_keeps_right(kind);
+    return x->frames != NULL && !notes && !reads_work(node->inputs[1]);
+}
+
+/* Joins of a recursion's step, from its first round on. */
+static Join *find_kept(const Exec *x, const PhysNode *node)
+{
+    Join *j = x->kept;
+    while (j != NULL && j->node != node) j = j->next_kept;
+    return j;
+}
+
+static tcudb_status open_join(Exec *x, PhysNode *node, Stage *down, Join **out, Error *err)
 {
     Join *j;
     Expr **residual;
@@ -383,13 +408,30 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(join_residual(j, residual, nresidual, err));
     TRY(key_specs(j, err));
     TRY(join_collect_right(j, err));
+    *out = j;
+    if (join_needs_right(j)) return TCUDB_OK;
+    TRY(join_build(j, err));
+    return join_fill_semi(j, err);
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    Join *j = find_kept(x, node);
+    bool again = j != NULL;
+    if (again)
+        stage_init(&j->stage, down);
+    else
+        TRY(open_join(x, node, down, &j, err));
+    if (!again && serves_rounds(x, node)) {
+        j->next_kept = x->kept;
+        x->kept = j;
+        again = true;
+    }
     if (!join_needs_right(j)) {
-        TRY(join_build(j, err));
-        TRY(join_fill_semi(j, err));
         TRY(exec_produce(x, node->inputs[0], &j->stage, err));
         TRY(join_right_rows(j, err));
     }
-    join_free(j);
+    if (!again) join_free(j);
     return TCUDB_OK;
 }
 

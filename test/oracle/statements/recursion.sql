@@ -22,3 +22,17 @@ with recursive r(s,x) as (select 0, 1 union all select s + 1, t from (select s, 
 with recursive r(s,x) as (with q as (select 1 as one) select 0, one from q union all select s+1, x from r where s < 2) select * from r order by 1, 2;
 with recursive r(s,x) as (select 0, 1 union all (with q as (select s+1 as s, x from r where s < 2) select * from q)) select * from r order by 1, 2;
 with recursive r(s,x) as (select 0, 1 union all (with q as (select s+1 as s, x from r where s < 2) select q.s, sum(q.x)::int from q group by q.s)) select * from r order by 1, 2;
+-- steps whose joins keep their tables from round to round
+create table edge as select i % 500 as a, (i * 31 + 7) % 500 as b, i as w, 'n' || i % 500 as t from generate_series(1, 900) i;
+create table label as select i as k, 'n' || i as name, case when i % 5 = 0 then null else i end as opt from generate_series(0, 499) i;
+with recursive r(v) as (select 1 union select b from r join edge on a = v) select count(*), sum(v) from r;
+with recursive r(v, d) as (select 1, 0 union all select b, d + 1 from r join edge on a = v where d < 6) select d, count(*), sum(v) from r group by d;
+with recursive r(v, d) as (select 1, 0 union all select e.b, d + 1 from r join edge e on e.a = v join label l on l.k = e.b where d < 5) select d, count(*), sum(v) from r group by d;
+with recursive r(v, d) as (select 1, 0 union all select l.opt, d + 1 from r left join label l on l.k = v + 3 where d < 9) select * from r;
+with recursive r(v, d) as (select 1, 0 union all select b, d + 1 from r join edge on a = v where d < 4 and exists (select 1 from label where k = b and opt is not null)) select d, count(*), sum(v) from r group by d;
+with recursive r(v, d) as (select 1, 0 union all select b, d + 1 from r join edge on a = v where d < 4 and b not in (select k from label where opt is null)) select d, count(*), sum(v) from r group by d;
+with recursive e as (select a, b from edge where w < 700), r(v) as (select 3 union select b from e join r on a = v), s(v) as (select v from r where v < 20 union select e.b from s join e on e.a = s.v) select (select count(*) from r), (select count(*) from s);
+with recursive r(t, d) as (select 'n1', 0 union all select l.name, d + 1 from r join edge e on e.t = r.t join label l on l.k = e.b where d < 4) select d, count(*), min(t) from r group by d;
+select k, (with recursive r(v) as (select k union select b from r join edge on a = v and b < k) select count(*) from r) as n from label where k < 40;
+with recursive r(v, d) as (select 1, 0 union all select l.k, d + 1 from r full join label l on l.k = v where d < 3) select count(*) from r;
+with recursive r(v, d) as (select 1, 0 union all select l.k, d + 1 from r right join label l on l.k = v where d < 3) select count(*) from r;
