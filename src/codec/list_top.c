@@ -12,6 +12,8 @@
  */
 #include "codec/list_walk.h"
 
+#include <assert.h>
+
 enum { WINDOW = 1 << 13, SPARSE = 32 };
 
 typedef struct Top {
@@ -160,6 +162,7 @@ static tcudb_status count_window(ListWalk *w, uint64_t low, Window *s, Top *top,
 static uint64_t guide_stride(const ListWalk *w)
 {
     uint64_t blocks = 0;
+    assert(w->lists > 0);
     for (uint32_t i = 0; i < w->lists; i++) blocks += w->at[i]->blocks;
     return w->at[w->lists - 1]->blocks / (blocks / w->lists + 1) + 1;
 }
