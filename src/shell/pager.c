@@ -4,7 +4,9 @@
 #include "shell.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -37,6 +39,25 @@ static const char *pager_command(void)
     return "less";
 }
 
+/* Whether its first word is a program: a shell that does not find it would swallow the output. */
+static bool can_run(const char *command)
+{
+    size_t n = strcspn(command, " \t");
+    const char *path = getenv("PATH");
+    char file[PATH_MAX];
+    if (memchr(command, '/', n) != NULL) {
+        snprintf(file, sizeof file, "%.*s", (int)n, command);
+        return access(file, X_OK) == 0;
+    }
+    while (path != NULL && *path != '\0') {
+        size_t folder = strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%.*s", (int)folder, path, (int)n, command);
+        if (access(file, X_OK) == 0) return true;
+        path += folder + (path[folder] == ':');
+    }
+    return false;
+}
+
 FILE *pager_open(Shell *shell, size_t lines)
 {
     FILE *to = shell->out.file;
@@ -44,6 +65,11 @@ FILE *pager_open(Shell *shell, size_t lines)
     if (shell->look.pager == SWITCH_AUTO && lines < screen_height()) return to;
     const char *command = pager_command();
     if (command[0] == '\0') return to;
+    if (!can_run(command)) {
+        if (strcmp(command, "less") != 0)
+            fprintf(stderr, "The pager \"%s\" cannot be run; PAGER names another.\n", command);
+        return to;
+    }
     setenv("LESS", "FRSX", 0);
     fflush(stdout);
     FILE *pager = popen(command, "w");

@@ -330,6 +330,8 @@ static char *terminal_line(void *ctx, Shell *shell)
             puts("(the statement runs when it ends in a semicolon; \\r drops it, \\? helps)");
             terminal->told = true;
         }
+        if (line != NULL && !text_blank(&shell->buffer) && (strcmp(line, "exit") == 0 || strcmp(line, "quit") == 0))
+            puts("(a part of the statement that is not finished; \\q leaves, \\r drops the statement)");
         return line;
     }
 }

@@ -18,11 +18,11 @@ HOME = tempfile.mkdtemp(prefix="tcudb-terminal-")
 
 
 class Terminal:
-    def __init__(self, *args, rows=30, cols=80):
+    def __init__(self, *args, rows=30, cols=80, pager="cat"):
         self.text = ""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            env = {"HOME": HOME, "TERM": "xterm", "PATH": os.environ["PATH"], "PAGER": "cat", "LC_ALL": "C.UTF-8"}
+            env = {"HOME": HOME, "TERM": "xterm", "PATH": os.environ["PATH"], "PAGER": pager, "LC_ALL": "C.UTF-8"}
             env.update((name, os.environ[name]) for name in os.environ if name.endswith("SAN_OPTIONS"))
             os.execve(str(BUILD / "tcudb"), ["tcudb", *args], env)
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
@@ -102,6 +102,25 @@ def beginners():
     t.line("show tables;", r"orders.*=> ")
     t.line("select * from ordres;", r"Perhaps you meant \"orders\".*=> ")
     t.line("exit", r"")
+    assert t.end() == 0
+
+
+def unfinished():
+    t = Terminal("-q")
+    t.expect(r"=> ")
+    t.line("select (1", r"\(> ")
+    t.line("exit", r"\\q leaves, \\r drops the statement")
+    t.line("\\r", r"=> ")
+    t.send("exit\n")
+    assert t.end() == 0
+
+
+def no_pager():
+    t = Terminal("-q", pager="/no/such/pager -x")
+    t.expect(r"=> ")
+    shown = t.line("select * from generate_series(1, 100);", r"\(100 rows, 40 shown\).*=> ")
+    assert "The pager \"/no/such/pager -x\" cannot be run" in shown, shown
+    t.send("\\q\n")
     assert t.end() == 0
 
 
@@ -191,7 +210,7 @@ def progress():
 
 def main():
     failed = 0
-    tests = [prompts, beginners, interrupt, cut_boxes, completion, unicode, history, progress]
+    tests = [prompts, beginners, unfinished, no_pager, interrupt, cut_boxes, completion, unicode, history, progress]
     for test in tests:
         if len(sys.argv) > 1 and sys.argv[1] not in test.__name__:
             continue
