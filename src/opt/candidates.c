@@ -283,3 +283,29 @@ void candidates_choose(const Opt *opt, Candidates *list)
     double gain = price_total(list->items[corrected].price) / price_total(list->items[plain].price);
     list->taken = gain < SWITCH_GAIN ? corrected : plain;
 }
+
+static tcudb_status price_tree(Opt *opt, Plan *plan, double *seconds, Error *err)
+{
+    CostEnv env = cost_env(opt);
+    TRY(card_collect(opt, plan, err));
+    card_rows(opt, plan, false);
+    card_domains(opt, plan);
+    *seconds = price_total(cost_tree(&env, plan));
+    return TCUDB_OK;
+}
+
+tcudb_status candidates_prefer(Opt *opt, Plan *ordinary, Plan *other, bool *prefer, Error *err)
+{
+    const Settings *settings = opt->env->settings;
+    double seconds;
+    *prefer = settings->engine == ENGINE_TCU || settings->product_form != 0;
+    if (*prefer) return TCUDB_OK;
+    Candidates *list;
+    TRY(candidates_new(opt, &list, err));
+    TRY(candidates_ordinary(opt, list, ordinary, err));
+    candidates_choose(opt, list);
+    TRY(price_tree(opt, other, &seconds, err));
+    *prefer = seconds < price_total(list->items[list->taken].price);
+    if (!*prefer && ordinary->candidates == NULL) ordinary->candidates = list;
+    return TCUDB_OK;
+}

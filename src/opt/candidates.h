@@ -13,6 +13,8 @@ void candidates_add(Opt *opt, Candidates *list, CandidateForm form, Price price,
 tcudb_status candidates_ordinary(Opt *opt, Candidates *list, const Plan *plan, Error *err) MUST_CHECK;
 /* The forms of a contraction. */
 tcudb_status candidates_contract(Opt *opt, Candidates *list, const Plan *contract, Error *err) MUST_CHECK;
+/* Whether a plan in the place of an ordinary aggregate, its contractions priced already, is cheaper or asked for. */
+tcudb_status candidates_prefer(Opt *opt, Plan *ordinary, Plan *other, bool *prefer, Error *err) MUST_CHECK;
 /* Sets list->taken: what a setting forces, else the cheapest. A correction alone changes the choice only where it
  * promises a fifth of the time. */
 void candidates_choose(const Opt *opt, Candidates *list);

@@ -46,7 +46,7 @@ static bool multiply_domain(void *ctx, const Expr *e)
     }
     if (e->kind != EXPR_COL) return true;
     double distinct = card_fact(d->opt, e->col)->distinct;
-    d->product *= distinct > 0 ? distinct : DISTINCT_GUESS;
+    d->product *= distinct > 0 ? distinct : e->type.id == TYPE_BOOL ? 2 : DISTINCT_GUESS;
     return true;
 }
 

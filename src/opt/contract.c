@@ -212,7 +212,9 @@ static tcudb_status multiply_leaves(Sides *s, const Mono *mono, int side, Expr *
             if (args[a]->type.id != TYPE_NUMERIC)
                 TRY(expr_cast(s->opt->arena, args[a], TYPE(TYPE_INT8), CAST_IMPLICIT, 0, &args[a], err));
         TRY(expr_call(s->opt->arena, FUNC_OPERATOR, "*", args, 2, args[0]->position, out, err));
-        *ok = is_integer_type((*out)->type) && expr_total(s->inputs[side], *out);
+        *ok = expr_total(s->inputs[side], *out);
+        TRY(expr_narrow(s->opt, s->inputs[side], *out, out, err));
+        *ok = *ok && is_integer_type((*out)->type);
         if (!*ok) s->why = "a product of factors of one side may exceed 64 bits";
     }
     return TCUDB_OK;
@@ -359,7 +361,9 @@ tcudb_status contract_add_call(Sides *s, const AggCall *call, Plan *node, Contra
     Poly poly = {.n = 1, .monos = {{.factor = 1}}};
     bool count = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
     *ok = !call->distinct && (count || (call->kind == AGG_SUM && is_sum_type(call->col.type)));
-    s->why = "an aggregate is not COUNT, SUM, AVG or a deviation of numbers";
+    bool deviation = call->kind >= AGG_VAR_POP && call->kind <= AGG_STDDEV_SAMP;
+    s->why = deviation ? "a deviation of floating point is rounded after every row"
+                       : "an aggregate is not COUNT, SUM, AVG or a deviation of numbers";
     if (call->kind == AGG_SUM && call->col.type.id == TYPE_FLOAT4) s->why = "a sum of real is rounded after every row";
     if (*ok && call->filter != NULL) TRY(add_condition(s, &conds, call->filter, ok, err));
     if (!*ok) return TCUDB_OK;

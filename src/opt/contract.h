@@ -82,7 +82,16 @@ typedef struct ContractCalls {
     NamedExpr *finals; /* one a column of the aggregate */
     bool divides;      /* some final is not a column */
 } ContractCalls;
-tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Error *err) MUST_CHECK;
+/* g, left: the split of the aggregate's input, for CASE over both sides; g NULL: none is known. */
+tcudb_status contract_calls(Opt *opt, const Plan *agg, const JoinGraph *g, uint64_t left, ContractCalls *calls,
+                            Error *err) MUST_CHECK;
+
+/* ---- contract_cases.c ----------------------------------------------------------------------- */
+
+enum { CONTRACT_PARTS = 8 };
+/* The calls of disjoint rows that add up to the call; *n 0: it stays as it is. */
+tcudb_status contract_parts(Opt *opt, const JoinGraph *g, uint64_t left, const Plan *joins, const AggCall *call,
+                            AggCall out[CONTRACT_PARTS], uint32_t *n, Error *err) MUST_CHECK;
 
 /* ---- contract_build.c, contract_half.c, rule_contract.c ------------------------------------- */
 

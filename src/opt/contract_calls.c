@@ -3,6 +3,7 @@
  *
  *     avg(x)       ->  CASE WHEN count(x) > 0 THEN sum(x) / count(x) END, in numeric
  *     var_samp(x)  ->  CASE WHEN count(x) > 1 THEN (n sum(x x) - sum(x) sum(x)) / (n (n - 1)) END, with n = count(x)
+ *     sum(CASE ..) ->  the sums of its branches that have rows, added up (contract_cases.c)
  *
  * The variance and its root are num_variance's, as the aggregates' own: every digit is PostgreSQL's.
  */
@@ -108,6 +109,77 @@ static bool is_exact(Type type)
     return type.id >= TYPE_INT2 && type.id <= TYPE_INT8 ? true : type.id == TYPE_NUMERIC && type.precision > 0;
 }
 
+/* ---- parts of a call -------------------------------------------------------------------------- */
+
+static tcudb_status as_numeric(Opt *opt, Expr *e, Expr **out, Error *err)
+{
+    return expr_cast(opt->arena, e, TYPE(TYPE_NUMERIC), CAST_IMPLICIT, 0, out, err);
+}
+
+/* a + b; the other one where one is NULL. */
+static tcudb_status add_known(Opt *opt, Expr *a, Expr *b, Expr **out, Error *err)
+{
+    Expr *args[5];
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, "is null", &a, 1, 0, &args[0], err));
+    args[1] = b;
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, "is null", &b, 1, 0, &args[2], err));
+    args[3] = a;
+    TRY(expr_operator(opt, "+", a, b, &args[4], err));
+    *out = expr_node(opt->arena, EXPR_CASE, a->type, args, 5, 0, err);
+    return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+/* The number of rows of the parts, which is 0 where a row of the contraction is missing. */
+static tcudb_status count_parts(Opt *opt, const AggCall *parts, uint32_t n, ContractCalls *calls, Expr **out, Error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *count;
+        AggKind kind = parts[i].args[0] == NULL ? AGG_COUNT_STAR : AGG_COUNT;
+        TRY(add_call(opt, calls, &parts[i], kind, parts[i].args[0], TYPE(TYPE_INT8), &count, err));
+        TRY(zero_count(opt, &calls->items[calls->n - 1], &count, err));
+        if (i == 0)
+            *out = count;
+        else
+            TRY(expr_operator(opt, "+", *out, count, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status sum_parts(Opt *opt, const AggCall *parts, uint32_t n, ContractCalls *calls, Expr **out, Error *err)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *x = parts[i].args[0], *sum;
+        TRY(add_call(opt, calls, &parts[i], AGG_SUM, x, sum_type(x->type, 1), &sum, err));
+        TRY(as_numeric(opt, sum, &sum, err));
+        if (i == 0)
+            *out = sum;
+        else
+            TRY(add_known(opt, *out, sum, out, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status combine_parts(Opt *opt, const AggCall *call, const AggCall *parts, uint32_t n, ContractCalls *calls,
+                                  Expr **final, Error *err)
+{
+    Expr *args[2], *count;
+    calls->divides = true;
+    if (call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR) return count_parts(opt, parts, n, calls, final, err);
+    TRY(sum_parts(opt, parts, n, calls, &args[0], err));
+    if (call->kind == AGG_SUM) return expr_cast(opt->arena, args[0], call->col.type, CAST_EXPLICIT, 0, final, err);
+    TRY(count_parts(opt, parts, n, calls, &count, err));
+    TRY(as_numeric(opt, count, &args[1], err));
+    TRY(expr_call(opt->arena, FUNC_OPERATOR, "/", args, 2, 0, final, err));
+    return where_count(opt, count, 0, *final, final, err);
+}
+
+static bool are_exact(const AggCall *parts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (parts[i].args[0] != NULL && !is_exact(parts[i].args[0]->type)) return false;
+    return n > 0;
+}
+
 static tcudb_status split_call(Opt *opt, const Plan *agg, const AggCall *call, ContractCalls *calls, Expr **final,
                                Error *err)
 {
@@ -128,9 +200,21 @@ static tcudb_status split_call(Opt *opt, const Plan *agg, const AggCall *call, C
     return agg->agg.ngroups == 0 && count ? zero_count(opt, item, final, err) : TCUDB_OK;
 }
 
-tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Error *err)
+static tcudb_status take_call(Opt *opt, const Plan *agg, const JoinGraph *g, uint64_t left, const AggCall *call,
+                              ContractCalls *calls, Expr **final, Error *err)
 {
-    calls->items = ARENA_ARRAY(opt->arena, AggCall, agg->agg.naggs * 3 + 1, err);
+    AggCall parts[CONTRACT_PARTS];
+    uint32_t n = 0;
+    if (g != NULL) TRY(contract_parts(opt, g, left, agg->inputs[0], call, parts, &n, err));
+    bool counts = call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR;
+    if (n > 0 && (counts || are_exact(parts, n))) return combine_parts(opt, call, parts, n, calls, final, err);
+    return split_call(opt, agg, call, calls, final, err);
+}
+
+tcudb_status contract_calls(Opt *opt, const Plan *agg, const JoinGraph *g, uint64_t left, ContractCalls *calls,
+                            Error *err)
+{
+    calls->items = ARENA_ARRAY(opt->arena, AggCall, agg->agg.naggs * 2 * CONTRACT_PARTS + 1, err);
     TRY_PTR(calls->items);
     calls->finals = ARENA_ARRAY(opt->arena, NamedExpr, agg->ncols + 1, err);
     TRY_PTR(calls->finals);
@@ -139,6 +223,6 @@ tcudb_status contract_calls(Opt *opt, const Plan *agg, ContractCalls *calls, Err
         TRY_PTR(calls->finals[i].expr = expr_of_col(opt, &agg->cols[i], err));
     }
     for (uint32_t i = 0; i < agg->agg.naggs; i++)
-        TRY(split_call(opt, agg, &agg->agg.aggs[i], calls, &calls->finals[agg->agg.ngroups + i].expr, err));
+        TRY(take_call(opt, agg, g, left, &agg->agg.aggs[i], calls, &calls->finals[agg->agg.ngroups + i].expr, err));
     return TCUDB_OK;
 }

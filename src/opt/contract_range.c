@@ -5,8 +5,8 @@
  *     a.x <> b.y                     point a.x, bound b.y
  *
  * What the operator can do: all comparisons share the expression of one side (the point), so that each row of the
- * other side stands for an interval of points, or two where one is left out (exec/tcu/ranges.c). Their values must be
- * ordered as 64-bit integers or doubles are.
+ * other side stands for an interval of points, or two where one is left out (exec/tcu/ranges.c). Text and wide decimals
+ * are compared by their ranks (exec/tcu/ranks.c).
  */
 #include "opt/contract.h"
 
@@ -15,7 +15,8 @@
 static bool is_ordered(Type type)
 {
     uint8_t phys = (uint8_t)type_phys(type);
-    return phys <= PHYS_I64 || phys == PHYS_F32 || phys == PHYS_F64;
+    return phys <= PHYS_I64 || phys == PHYS_F32 || phys == PHYS_F64 || phys == PHYS_I128 || phys == PHYS_NUM ||
+           type_is_text(type);
 }
 
 /* The comparisons between the halves; their sides are apart. */
@@ -35,7 +36,7 @@ static bool add_compared(const JoinGraph *g, uint64_t left, const GraphCond *c, 
          swapped = (second & ~left) == 0 && (first & left) == 0;
     *why = "one side of a comparison uses both sides of the join";
     if (!straight && !swapped) return false;
-    *why = "a comparison between the sides is of text or other values that are not ordered as numbers";
+    *why = "a comparison between the sides is of two types, or of values that are not ordered as numbers or text";
     if (!type_equal(c->cond->args[0]->type, c->cond->args[1]->type) || !is_ordered(c->cond->args[0]->type))
         return false;
     *why = "too many comparisons between the sides";

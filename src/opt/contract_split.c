@@ -2,9 +2,10 @@
  * contract_split.c: which relations of a join become the two sides of a contraction.
  *
  * A split is a set of relations and the rest, both connected by conditions, such that every group column lies in
- * one of them and the conditions between them are equalities and comparisons that can be (contract_range.c); sums
- * grouped on one side only are left to rule_eager, unless a comparison would make it join all pairs. All splits are
- * looked at (2^(n-1) of at most CONTRACT_RELATIONS relations); the cheapest is taken (contract_order.c).
+ * one of them and the conditions between them are equalities and comparisons that can be (contract_range.c). Grouped
+ * on one side only, or not at all, it is a product with a vector: rule_eager's sums below the join do many of them as
+ * well, and are a candidate beside it. All splits are looked at (2^(n-1) of at most CONTRACT_RELATIONS relations); the
+ * cheapest is taken (contract_order.c).
  */
 #include "opt/contract.h"
 
@@ -54,7 +55,8 @@ static bool ops_fit(const JoinGraph *g, uint64_t left, const char **why)
     return true;
 }
 
-/* Every group column in one half, and some in each; one comparison is enough of a reason without groups. */
+/* Every group column in one half. Of distinct rows only, some in each: else a semi join does it, unless a comparison
+ * would make it join all pairs. */
 static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, bool compares, const char **why)
 {
     uint32_t groups[2] = {0, 0};
@@ -64,8 +66,8 @@ static bool groups_fit(const JoinGraph *g, const Plan *agg, uint64_t left, bool 
         if ((used & ~left) != 0 && (used & left) != 0) return false;
         groups[(used & ~left) != 0]++;
     }
-    *why = agg->agg.ngroups == 0 ? "" : "the groups lie on one side";
-    return compares || (groups[0] > 0 && groups[1] > 0);
+    *why = "the groups lie on one side, and nothing is summed";
+    return compares || agg->agg.naggs > 0 || (groups[0] > 0 && groups[1] > 0);
 }
 
 /* The best split by the work of its halves and the pairs that they make; 0: none. */

@@ -154,8 +154,8 @@ static double bitmap_share(const CostEnv *env, const Plan *join)
 /* kept: the share of the node's rows that bitmaps of joins above leave. */
 static Price tree_price(const CostEnv *env, const Plan *plan, double kept)
 {
-    bool priced = plan->kind == PLAN_CONTRACT && plan->candidates != NULL;
-    if (priced) return plan->candidates->items[plan->candidates->taken].price;
+    bool priced = plan->kind == PLAN_CONTRACT || (plan->kind == PLAN_AGGREGATE && env->rows == NULL);
+    if (priced && plan->candidates != NULL) return plan->candidates->items[plan->candidates->taken].price;
     bool grouped = plan->kind == PLAN_AGGREGATE || plan->kind == PLAN_DISTINCT;
     double share = bitmap_share(env, plan), below_kept = grouped ? 1 : kept * share;
     Price p = {0}, own = node_price(env, plan, kept, below_kept);

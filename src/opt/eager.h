@@ -28,4 +28,14 @@ typedef struct Eager {
 /* Finds the partials and tops for one call. *ok false: the call does not split. *final: its value over tops. */
 tcudb_status eager_split(Eager *e, const AggCall *call, Expr **final, bool *ok, Error *err) MUST_CHECK;
 
+/* Which side an expression is over: 0, 1, or -1: both or neither. */
+int eager_side(const Eager *e, const Expr *x);
+/* An aggregate of a side that is aggregated below, as a column. The argument is evaluated for rows that meet no
+ * partner: *ok false if it may fail. */
+tcudb_status eager_partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, bool *ok, Error *err) MUST_CHECK;
+
+/* eager_extreme.c: of x over both sides, what its extreme is the extreme of, over the rows of the join of the aggregated
+ * sides. *ok false: it is not known. */
+tcudb_status eager_extreme(Eager *e, AggKind kind, Expr *x, Expr **value, bool *ok, Error *err) MUST_CHECK;
+
 #endif

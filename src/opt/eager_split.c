@@ -8,7 +8,8 @@
  *     sum(x)         sum(sum_X(x) n_Y)
  *     sum(x y)       sum(sum_L(x) sum_R(y))
  *     avg(...)       sum / count, as numeric
- *     min, max, bool_and, bool_or, any                 of those of side X: multiplicity does not matter
+ *     min, max, bool_and, bool_or, any                 of those of side X: multiplicity does not matter; over both
+ *                                                      sides: eager_extreme.c
  * FILTER over one side becomes CASE in the argument. NULL: sums of no values are NULL and drop out of the
  * sums above; a count over no rows is made 0.
  * Types and overflow: sum(int4) is bigint and sum(bigint) numeric in PostgreSQL, so the sum of sums is cast
@@ -24,8 +25,7 @@
 
 static const double INT8_SAFE = 9.2e18, DECIMAL_SAFE = 1e37;
 
-/* Which side an expression is over: 0, 1, or -1: both or neither. */
-static int side_of(const Eager *e, const Expr *x)
+int eager_side(const Eager *e, const Expr *x)
 {
     bool left = expr_touches(x, e->sides[0].plan), right = expr_touches(x, e->sides[1].plan);
     return left == right ? -1 : right;
@@ -76,8 +76,7 @@ static tcudb_status call_column(Opt *opt, AggCall **calls, uint32_t *n, uint32_t
     return TCUDB_OK;
 }
 
-/* The argument is now evaluated for rows that meet no partner: it must not be able to fail. */
-static tcudb_status partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, bool *ok, Error *err)
+tcudb_status eager_partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, bool *ok, Error *err)
 {
     EagerSide *s = &e->sides[side];
     assert(s->pre);
@@ -116,7 +115,7 @@ static tcudb_status multiplicity(Eager *e, int side, Term *out, bool *ok, Error 
     *out = (Term){.bound = 1};
     if (!e->sides[side].pre) return TCUDB_OK;
     out->bound = side_rows(e, side);
-    return partial(e, side, AGG_COUNT_STAR, NULL, &out->e, ok, err);
+    return eager_partial(e, side, AGG_COUNT_STAR, NULL, &out->e, ok, err);
 }
 
 static bool is_integer(Type type)
@@ -131,7 +130,7 @@ static tcudb_status summed(Eager *e, int side, Expr *x, Term *out, bool *ok, Err
     if (!e->sides[side].pre) return TCUDB_OK;
     out->bound *= side_rows(e, side);
     if (is_integer(x->type) && x->type.id != TYPE_INT8 && out->bound > INT8_SAFE) *ok = false;
-    return partial(e, side, AGG_SUM, x, &out->e, ok, err);
+    return eager_partial(e, side, AGG_SUM, x, &out->e, ok, err);
 }
 
 static tcudb_status multiply(Eager *e, Term a, Term b, Term *out, bool *ok, Error *err)
@@ -197,7 +196,7 @@ static tcudb_status one_if_there(Eager *e, Expr *x, Expr **out, Error *err)
 
 static tcudb_status split_count(Eager *e, Expr *x, Expr **final, bool *ok, Error *err)
 {
-    int side = side_of(e, x);
+    int side = eager_side(e, x);
     Term own = {.bound = 1}, other, term;
     if (side < 0) {
         *ok = false;
@@ -206,7 +205,7 @@ static tcudb_status split_count(Eager *e, Expr *x, Expr **final, bool *ok, Error
     TRY(multiplicity(e, 1 - side, &other, ok, err));
     if (e->sides[side].pre) {
         own.bound = side_rows(e, side);
-        TRY(partial(e, side, AGG_COUNT, x, &own.e, ok, err));
+        TRY(eager_partial(e, side, AGG_COUNT, x, &own.e, ok, err));
     } else {
         TRY(one_if_there(e, x, &own.e, err));
     }
@@ -219,8 +218,8 @@ static bool product_sides(const Eager *e, const Expr *x, Expr *factors[2])
 {
     if (!expr_is_func(x, "*") || x->nargs != 2) return false;
     for (int i = 0; i < 2; i++) {
-        int side = side_of(e, x->args[i]);
-        if (side < 0 || side_of(e, x->args[1 - i]) != 1 - side) continue;
+        int side = eager_side(e, x->args[i]);
+        if (side < 0 || eager_side(e, x->args[1 - i]) != 1 - side) continue;
         factors[side] = x->args[i];
         factors[1 - side] = x->args[1 - i];
         return true;
@@ -244,7 +243,7 @@ static tcudb_status split_sum(Eager *e, Expr *x, Type type, Expr **final, bool *
 {
     Term a, b, term;
     Expr *factors[2], *sum;
-    int side = side_of(e, x);
+    int side = eager_side(e, x);
     if (!is_integer(x->type) && x->type.id != TYPE_NUMERIC) *ok = false;
     if (side < 0 && (!product_sides(e, x, factors) || !product_fits(e, x, factors))) *ok = false;
     if (!*ok) return TCUDB_OK;
@@ -264,7 +263,7 @@ static tcudb_status split_sum(Eager *e, Expr *x, Type type, Expr **final, bool *
 static tcudb_status split_avg(Eager *e, Expr *x, Type type, Expr **final, bool *ok, Error *err)
 {
     Expr *sum = NULL, *count = NULL;
-    if (side_of(e, x) < 0) *ok = false;
+    if (eager_side(e, x) < 0) *ok = false;
     if (*ok) TRY(split_sum(e, x, TYPE(TYPE_NUMERIC), &sum, ok, err));
     if (*ok) TRY(split_count(e, x, &count, ok, err));
     if (!*ok) return TCUDB_OK;
@@ -276,12 +275,11 @@ static tcudb_status split_avg(Eager *e, Expr *x, Type type, Expr **final, bool *
 /* Aggregates for which it does not matter how often a value comes. */
 static tcudb_status split_extreme(Eager *e, AggKind kind, Expr *x, Type type, Expr **final, bool *ok, Error *err)
 {
-    int side = side_of(e, x);
-    if (side < 0) {
-        *ok = false;
-        return TCUDB_OK;
-    }
-    if (e->sides[side].pre) TRY(partial(e, side, kind, x, &x, ok, err));
+    int side = eager_side(e, x);
+    if (side < 0 && kind == AGG_ANY) *ok = false;
+    if (side < 0 && *ok) TRY(eager_extreme(e, kind, x, &x, ok, err));
+    if (!*ok) return TCUDB_OK;
+    if (side >= 0 && e->sides[side].pre) TRY(eager_partial(e, side, kind, x, &x, ok, err));
     TRY(top(e, kind, x, final, err));
     return expr_relabel(e->opt, *final, type, final, err);
 }
@@ -291,8 +289,8 @@ static tcudb_status fold_filter(Eager *e, AggCall *call, bool *ok, Error *err)
 {
     if (call->filter == NULL) return TCUDB_OK;
     Expr *x = call->nargs > 0 ? call->args[0] : NULL;
-    int side = side_of(e, call->filter);
-    if (side < 0 || (x != NULL && side_of(e, x) != side)) *ok = false;
+    int side = eager_side(e, call->filter);
+    if (side < 0 || (x != NULL && eager_side(e, x) != side)) *ok = false;
     if (!*ok) return TCUDB_OK;
     if (x == NULL) x = expr_bool(e->opt, true, err);
     TRY_PTR(x);

@@ -132,6 +132,10 @@ typedef struct Range {
 bool expr_range(const Plan *plan, const Expr *e, Range *out);
 bool expr_total(const Plan *plan, const Expr *e);
 
+/* rule_narrow.c: a decimal of more than 18 digits, over the plan's outputs, as one of 18 where its range is proven to
+ * fit; else e. */
+tcudb_status expr_narrow(Opt *opt, const Plan *input, Expr *e, Expr **out, Error *err) MUST_CHECK;
+
 /* COALESCE(e, value). */
 tcudb_status expr_null_as(Opt *opt, Expr *e, bool value, Expr **out, Error *err) MUST_CHECK;
 Expr *expr_bool(Opt *opt, bool value, Error *err) MUST_CHECK;

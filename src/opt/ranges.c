@@ -93,11 +93,30 @@ static bool division_range(Type type, bool rest, Range a, Range b, Range *out)
     return true;
 }
 
+/* abs; greatest and least, which skip NULL, so that any of the arguments may be the result. */
+static bool function_range(const Plan *plan, const Expr *e, Range first, Range *out)
+{
+    *out = first;
+    if (strcmp(e->func->name, "abs") == 0) {
+        int128 largest = -first.min > first.max ? -first.min : first.max;
+        *out = (Range){first.min > 0 ? first.min : first.max < 0 ? -first.max : 0, largest};
+        return true;
+    }
+    if (strcmp(e->func->name, "greatest") != 0 && strcmp(e->func->name, "least") != 0) return false;
+    for (uint32_t i = 1; i < e->nargs; i++) {
+        Range range;
+        if (!type_equal(e->args[i]->type, e->type) || !expr_range(plan, e->args[i], &range)) return false;
+        widen(out, range);
+    }
+    return type_equal(e->args[0]->type, e->type);
+}
+
 static bool call_range(const Plan *plan, const Expr *e, Range *out)
 {
     Range a, b;
     const Expr *x = e->args[0];
     if (!expr_range(plan, x, &a)) return false;
+    if (e->func->kind == FUNC_FUNCTION) return function_range(plan, e, a, out);
     if (e->func->kind == FUNC_CAST) {
         if (!rescale(&a, x->type.scale, e->type.scale)) return false;
         *out = a;
@@ -162,6 +181,15 @@ typedef struct Totality {
     const Plan *plan;
 } Totality;
 
+/* Functions that have a result for every argument. */
+static bool never_fails(const Expr *e)
+{
+    static const char *const names[] = {"greatest", "least", "lower", "upper", "length", "char_length", "character_length"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (e->func->kind == FUNC_FUNCTION && strcmp(e->func->name, names[i]) == 0) return true;
+    return false;
+}
+
 static bool total_node(void *ctx, const Expr *e)
 {
     const Totality *t = ctx;
@@ -169,6 +197,7 @@ static bool total_node(void *ctx, const Expr *e)
     if (e->kind != EXPR_FUNC) return true;
     if ((e->func->flags & FUNC_COMPARISON) != 0 || expr_is_func(e, "not")) return true;
     if (e->func->kind == FUNC_OPERATOR && strncmp(e->func->name, "is ", 3) == 0) return true;
+    if (never_fails(e)) return true;
     bool to_float = e->func->kind == FUNC_CAST && e->type.id == TYPE_FLOAT8;
     if (to_float && (type_range(e->args[0]->type, &whole) || e->args[0]->type.id == TYPE_FLOAT4)) return true;
     for (uint32_t i = 0; i < e->nargs; i++)

@@ -15,8 +15,8 @@
  *
  * Why: the join's rows, one a matching pair, are never made; per key it costs a_k x b_k multiply-adds in cache or
  * one column of a matrix product. When it loses: when the join does not multiply rows (keys unique on a side),
- * so it is done where its price is the lowest (candidates.c), unless SET tcudb.engine = tcu asks for it. Grouping on
- * one side alone needs no product: rule_eager's sums below the join do it.
+ * so it is done where its price is the lowest (candidates.c), unless SET tcudb.engine = tcu asks for it. Grouped on
+ * one side alone it is a product with a vector; rule_eager's sums below the join are often as good, where they can be.
  */
 #include "opt/candidates.h"
 #include "opt/contract.h"
@@ -138,7 +138,7 @@ tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, E
     if (g.above.n == 0) TRY(contract_split(opt, &g, agg, &left, &s.why, err));
     if (left == 0) return note_refusal(opt, agg, s.why, err);
     if (!multiplies_rows(opt, &g, left)) return note_refusal(opt, agg, "the join hardly multiplies rows", err);
-    TRY(contract_calls(opt, agg, &calls, err));
+    TRY(contract_calls(opt, agg, &g, left, &calls, err));
     Plan *node = NULL;
     bool ok = false;
     TRY(contract_build(&s, &g, agg, left, &calls, &node, &ok, err));

@@ -35,8 +35,6 @@ static bool is_value(const Expr *e, uint32_t arg)
     return e->kind != EXPR_CASE || arg % 2 == 1 || arg + 1 == e->nargs;
 }
 
-static tcudb_status narrow(Opt *opt, const Plan *input, Expr *e, Expr **out, Error *err);
-
 static tcudb_status narrow_const(Opt *opt, const Expr *e, Type type, Expr **out, Error *err)
 {
     Value value = {.type = type, .null = e->value.null};
@@ -48,7 +46,7 @@ static tcudb_status narrow_const(Opt *opt, const Expr *e, Type type, Expr **out,
 static tcudb_status narrow_cast(Opt *opt, const Plan *input, Expr *e, Type type, Expr **out, Error *err)
 {
     Expr *from;
-    TRY(narrow(opt, input, e->args[0], &from, err));
+    TRY(expr_narrow(opt, input, e->args[0], &from, err));
     uint8_t id = from->type.id;
     bool exact = id == TYPE_INT2 || id == TYPE_INT4 || id == TYPE_INT8 || (id == TYPE_NUMERIC && !is_wide(from->type));
     if (!exact || type_phys(from->type) > PHYS_I64) return TCUDB_OK;
@@ -67,7 +65,7 @@ static tcudb_status narrow_args(Opt *opt, const Plan *input, Expr *e, Type type,
     for (uint32_t i = 0; i < e->nargs; i++) {
         copy->args[i] = e->args[i];
         if (!is_value(e, i)) continue;
-        TRY(narrow(opt, input, e->args[i], &copy->args[i], err));
+        TRY(expr_narrow(opt, input, e->args[i], &copy->args[i], err));
         if (type_phys(copy->args[i]->type) > PHYS_I64) return TCUDB_OK;
         if (!is_arithmetic(e)) TRY(expr_cast(opt->arena, copy->args[i], type, CAST_IMPLICIT, 0, &copy->args[i], err));
     }
@@ -75,7 +73,7 @@ static tcudb_status narrow_args(Opt *opt, const Plan *input, Expr *e, Type type,
     return TCUDB_OK;
 }
 
-static tcudb_status narrow(Opt *opt, const Plan *input, Expr *e, Expr **out, Error *err)
+tcudb_status expr_narrow(Opt *opt, const Plan *input, Expr *e, Expr **out, Error *err)
 {
     Range range;
     *out = e;
@@ -100,7 +98,7 @@ static tcudb_status visit(Opt *opt, Plan *plan, Error *err)
         AggCall *call = &plan->agg.aggs[a];
         if (call->nargs != 1 || !takes_narrow(call->kind)) continue;
         Expr *before = call->args[0];
-        TRY(narrow(opt, plan->inputs[0], before, &call->args[0], err));
+        TRY(expr_narrow(opt, plan->inputs[0], before, &call->args[0], err));
         opt->changed |= call->args[0] != before;
     }
     return TCUDB_OK;

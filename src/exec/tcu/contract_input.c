@@ -179,6 +179,8 @@ static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool
     double rows = fmax(plan->inputs[0]->rows, plan->inputs[1]->rows);
     uint64_t limit = rows > 0 && rows < 1e9 ? (uint64_t)rows * 8 + (1 << 16) : 1 << 16;
     if (limit > DIRECT_LIMIT) limit = DIRECT_LIMIT;
+    *ok = !ranks_needed(&inputs[0]);
+    if (!*ok) return TCUDB_OK;
     TRY(direct_keys(x, inputs[0].list + inputs[0].ngroups, inputs[1].list + inputs[1].ngroups, inputs[0].nkeys, limit,
                     keys, ok, err));
     for (uint32_t s = 0; s < 2 && *ok; s++) {
@@ -292,8 +294,14 @@ static tcudb_status keep_compared(Input *in, uint32_t c, const uint32_t *keys, i
     const RowsCol *col = &in->rows->cols[in->ncols - in->ncompared + c];
     uint64_t at = 0;
     TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
-    for (uint64_t row = 0; row < in->rows->n; row++)
-        if (keys[row] != CODE_NONE) (*out)[at++] = order_at(col, row);
+    const int64_t *ranks = in->ranks == NULL ? NULL : in->ranks[c];
+    for (uint64_t row = 0; row < in->rows->n; row++) {
+        if (keys[row] == CODE_NONE) continue;
+        if (ranks == NULL)
+            (*out)[at++] = order_at(col, row);
+        else
+            (*out)[at++] = ranks[col->dict ? ((const uint32_t *)col->data)[row] : row];
+    }
     return TCUDB_OK;
 }
 
@@ -352,6 +360,7 @@ static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint3
     *keys = 0;
     if (inputs[0].rows->n == 0 || inputs[1].rows->n == 0) return TCUDB_OK;
     const Rows *rows[2] = {inputs[0].rows, inputs[1].rows};
+    TRY(ranks_make(x, inputs, err));
     TRY(codes_keys(x, rows, (const uint32_t *const *)cols, inputs[0].nkeys, &codes, err));
     *keys = codes.count;
     for (uint32_t s = 0; s < sides; s++) TRY(slice(&inputs[s], codes.codes[s], err));

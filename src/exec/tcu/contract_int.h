@@ -51,6 +51,7 @@ typedef struct Input {
     RunList *lists;        /* direct: one a worker */
     _Atomic uint8_t *used; /* direct: of each group code, whether a row has it */
     Rows *rows;            /* not direct */
+    int64_t **ranks;       /* of compared keys that are no 64-bit integers, by dictionary code or row; NULL: they are */
     GroupCodes coded;
     uint32_t *code_of; /* direct: the code of each group; NULL: itself */
     uint32_t ngroup_codes;
@@ -80,6 +81,10 @@ tcudb_status sides_are_same(Exec *x, const Plan *plan, Input inputs[2], bool *sa
 tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err) MUST_CHECK;
 /* The i-th group column of a side, a row a group code. Text points into what lives as long as the input. */
 tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err) MUST_CHECK;
+
+/* ranks.c: whether the input's compared keys need ranks; makes them for both inputs, whose rows are kept. */
+bool ranks_needed(const Input *in);
+tcudb_status ranks_make(Exec *x, Input inputs[2], Error *err) MUST_CHECK;
 
 /* wide.c: splits the columns whose sums may leave 64 bits. columns: that the runs have, values first. */
 tcudb_status wide_split(Exec *x, Input *in, uint32_t columns, Error *err) MUST_CHECK;
