@@ -104,6 +104,11 @@ tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err) MUST
 /* Replaces *slot by a contraction of the aggregate over the joins, if it is one; else the note says why not. */
 tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err) MUST_CHECK;
 
+/* ---- contract_sink.c ------------------------------------------------------------------------ */
+
+/* Filters on marks above an inner join, in *slot, go below it where they can. */
+tcudb_status contract_sink(Opt *opt, Plan **slot, Error *err) MUST_CHECK;
+
 /* ---- contract_finer.c, contract_once.c ------------------------------------------------------ */
 
 /* The aggregate over a contraction by more groups, if its join is one and that pays. */

@@ -130,7 +130,8 @@ static tcudb_status add_known(Opt *opt, Expr *a, Expr *b, Expr **out, Error *err
 }
 
 /* The number of rows of the parts, which is 0 where a row of the contraction is missing. */
-static tcudb_status count_parts(Opt *opt, const AggCall *parts, uint32_t n, ContractCalls *calls, Expr **out, Error *err)
+static tcudb_status count_parts(Opt *opt, const AggCall *parts, uint32_t n, ContractCalls *calls, Expr **out,
+                                Error *err)
 {
     for (uint32_t i = 0; i < n; i++) {
         Expr *count;

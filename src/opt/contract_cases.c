@@ -1,5 +1,6 @@
 /*
- * contract_cases.c: CASE, and conditions with OR, over both sides as disjoint parts, each a call that a contraction has.
+ * contract_cases.c: CASE, and conditions with OR, over both sides as disjoint parts, each a call that a contraction
+ * has.
  *
  *     sum(CASE WHEN a.x = 1 THEN b.p WHEN b.y = 2 THEN a.q ELSE 0 END)
  *         sum(b.p) FILTER (WHERE a.x = 1)
@@ -10,8 +11,8 @@
  *
  * Every row that the call takes is in exactly one part, so that sums and counts add up (contract_calls.c): a part
  * without rows is NULL and left out, which keeps the scale that PostgreSQL's sum of mixed scales has. Each condition of
- * a part is over one side in the end, or the call is left as it is. Parts double with every OR that spans both sides: at
- * most PARTS_MAX.
+ * a part is over one side in the end, or the call is left as it is. Parts double with every OR that spans both sides:
+ * at most PARTS_MAX.
  */
 #include "opt/contract.h"
 
@@ -78,7 +79,8 @@ static bool split_test(CaseParts *p, uint32_t i, uint32_t t)
     }
     ok = fork_part(p, i, test.e->nargs, &part);
     for (uint32_t k = 0; k < test.e->nargs && ok; k++)
-        for (uint32_t a = 0; a <= k && ok; a++) ok = add_test(&part[k], test.e->args[a], a < k ? !test.fails : test.fails);
+        for (uint32_t a = 0; a <= k && ok; a++)
+            ok = add_test(&part[k], test.e->args[a], a < k ? !test.fails : test.fails);
     return ok;
 }
 

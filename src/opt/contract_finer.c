@@ -34,8 +34,8 @@ typedef struct Finer {
     uint32_t nothers;
     AggCall *weighed; /* what is added as often as a finer group has rows; over the inner groups */
     uint32_t nweighed;
-    uint8_t *roles;      /* FinerRole of each aggregate */
-    bool weighs;         /* arguments and conditions over several relations are weighed */
+    uint8_t *roles; /* FinerRole of each aggregate */
+    bool weighs;    /* arguments and conditions over several relations are weighed */
 } Finer;
 
 typedef enum FinerRole { FINER_SUM, FINER_OTHER, FINER_WEIGHED } FinerRole;
@@ -369,8 +369,7 @@ static tcudb_status finish(Finer *f, Plan *below, Plan **slot, Error *err)
     TRY_PTR(exprs);
     for (uint32_t i = 0; i < agg->ncols; i++) TRY(keep_column(f->opt, &agg->cols[i], &exprs[i], err));
     for (uint32_t i = 0, s = 0; i < agg->agg.naggs; i++)
-        if (f->roles[i] == FINER_SUM)
-            exprs[agg->agg.ngroups + i] = f->calls.finals[s++];
+        if (f->roles[i] == FINER_SUM) exprs[agg->agg.ngroups + i] = f->calls.finals[s++];
     return plan_project(f->opt->arena, below, exprs, agg->ncols, slot, err);
 }
 

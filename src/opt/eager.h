@@ -34,8 +34,8 @@ int eager_side(const Eager *e, const Expr *x);
  * partner: *ok false if it may fail. */
 tcudb_status eager_partial(Eager *e, int side, AggKind kind, Expr *arg, Expr **out, bool *ok, Error *err) MUST_CHECK;
 
-/* eager_extreme.c: of x over both sides, what its extreme is the extreme of, over the rows of the join of the aggregated
- * sides. *ok false: it is not known. */
+/* eager_extreme.c: of x over both sides, what its extreme is the extreme of, over the rows of the join of the
+ * aggregated sides. *ok false: it is not known. */
 tcudb_status eager_extreme(Eager *e, AggKind kind, Expr *x, Expr **value, bool *ok, Error *err) MUST_CHECK;
 
 #endif

@@ -184,7 +184,8 @@ typedef struct Totality {
 /* Functions that have a result for every argument. */
 static bool never_fails(const Expr *e)
 {
-    static const char *const names[] = {"greatest", "least", "lower", "upper", "length", "char_length", "character_length"};
+    static const char *const names[] = {"greatest", "least",       "lower",           "upper",
+                                        "length",   "char_length", "character_length"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (e->func->kind == FUNC_FUNCTION && strcmp(e->func->name, names[i]) == 0) return true;
     return false;

@@ -121,11 +121,18 @@ static tcudb_status contract_pays(Opt *opt, Plan *ordinary, Plan *node, bool *pa
     return TCUDB_OK;
 }
 
+/* A filter that could go on no side keeps a join from being one of sums. */
+static bool is_filtered_join(const Plan *plan)
+{
+    return plan->kind == PLAN_FILTER && graph_is_region(plan->inputs[0]);
+}
+
 tcudb_status contract_aggregate(Opt *opt, Plan **slot, Plan *agg, Plan *joins, Error *err)
 {
     JoinGraph g = {0};
     Sides s = {.opt = opt, .why = ""};
     ContractCalls calls = {0};
+    if (is_filtered_join(joins)) return note_refusal(opt, agg, "a condition above the join uses a subquery", err);
     if (!graph_is_region(joins)) return TCUDB_OK;
     TRY(graph_collect(opt, &g, joins, err));
     if (g.nrels < 2 || g.nrels > CONTRACT_RELATIONS || has_volatile(&g)) return TCUDB_OK;
@@ -165,6 +172,7 @@ static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
     Plan *plan = *slot;
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
     if (plan->kind != PLAN_AGGREGATE) return contract_distinct(opt, slot, err);
+    TRY(contract_sink(opt, &plan->inputs[0], err));
     TRY(contract_aggregate(opt, slot, plan, plan->inputs[0], err));
     return *slot == plan ? contract_finer(opt, slot, plan, err) : TCUDB_OK;
 }

@@ -74,7 +74,7 @@ class Gen:
     def comparison(self, a, b):
         op = self.r.choice(["<", ">", "<=", ">=", "<>"])
         pair = self.r.choice([("x", "x"), ("x", "g"), ("k", "j"), ("d", "d"), ("p", "p"), ("y", "y"), ("s", "x"), ("p", "q"),
-                              ("p", "x"), ("d", "d + 3"), ("x", "x * 2 - 1"), ("k", "k")])
+                              ("p", "x"), ("d", "d + 3"), ("x", "x * 2 - 1"), ("k", "k"), ("h", "h"), ("h", "h")])
         return f"{a}.{pair[0]} {op} {b}.{pair[1]}"
 
     def band(self, a, b):
@@ -119,7 +119,20 @@ class Gen:
             f"count(DISTINCT {a}.{self.r.choice(['h', 'x', 'k', 'g', 'g'])})", f"count(DISTINCT {a}.x + {b}.g)",
             f"{self.r.choice(['min', 'max'])}({a}.{self.r.choice(['x', 'h', 'd', 'p'])})", f"max({a}.x - {b}.x)",
             f"{self.r.choice(['sum', 'avg'])}(DISTINCT {small(a)})", f"bool_or({a}.x > {b}.x)",
-            f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})"]) + flt
+            f"sum(CASE WHEN {a}.g = 1 THEN {small(b)} ELSE 0 END)", f"sum({small(a)} + {small(b)})",
+            *self.both_sides(a, b, small)]) + flt
+
+    def both_sides(self, a, b, small):
+        """What is no sum of products as it stands: taken apart, of finer groups, or of the extremes of the sides."""
+        op = self.r.choice(["<", "<=", ">", ">=", "=", "<>"])
+        return [f"sum(CASE WHEN {a}.x = 1 THEN {small(b)} WHEN {b}.g > 2 THEN {small(a)} ELSE {self.r.choice(['0', '1', '0.5', 'NULL'])} END)",
+                f"count(*) FILTER (WHERE {a}.x = 1 OR {b}.g = 2)", f"avg({small(a)}) FILTER (WHERE NOT ({a}.x > 1 AND {b}.x > 2))",
+                f"sum({small(b)}) FILTER (WHERE ({a}.s < 3 OR {b}.x > 4) AND {b}.g IS NOT NULL)",
+                f"sum({a}.x / nullif({b}.x, 0))", f"count({a}.x % nullif({b}.s, 0))", f"sum(CASE WHEN {a}.x {op} {b}.x THEN {a}.s ELSE {b}.s END)",
+                f"count(*) FILTER (WHERE {a}.x {op} {b}.x)", f"avg(abs({a}.x - {b}.x))", f"sum(greatest({a}.x, {b}.s))",
+                f"{self.r.choice(['min', 'max'])}({small(a)} {self.r.choice('+-*')} {small(b)})", f"max(-({a}.p * {b}.x))",
+                f"{self.r.choice(['bool_or', 'bool_and'])}({a}.{self.r.choice('xhdf')} {op} {b}.{'x'})".replace(f"{a}.h {op} {b}.x", f"{a}.h {op} {b}.h")
+                .replace(f"{a}.d {op} {b}.x", f"{a}.d {op} {b}.d")]
 
     def groups(self, rels):
         if self.chance(0.12):
@@ -176,9 +189,29 @@ class Gen:
         if groups and self.chance(0.1):
             return f"SELECT DISTINCT {', '.join(groups)}{body}"
         outs = groups + [self.aggregate(rels) for _ in range(self.r.randint(1, 4))]
-        if len(rels) > 3:  # so many rows that PostgreSQL's own sums of floating point are not near enough
+        compared = re.search(r"[<>]|BETWEEN", " ".join(where)) is not None
+        if len(rels) > 3 or (len(rels) == 3 and compared):  # so many rows that PostgreSQL's own float sums are not near enough
             outs = groups + [o for o in outs[len(groups):] if not re.search(r"\.[fwr]\b", o)] + ["count(*)"]
-        return "SELECT " + ", ".join(f"{e} AS o{i}" for i, e in enumerate(outs)) + body + tail
+        items = ", ".join(f"{e} AS o{i}" for i, e in enumerate(outs))
+        return self.around(items, groups, outs, body, tail)
+
+    def around(self, items, groups, outs, body, tail):
+        """The query as it is, over grouping sets, with a window over its groups, cut off, or beside an outer join."""
+        roll, plain = self.r.random(), not re.search(r"\.[fwr]\b", items + tail)
+        ones = ", ".join(str(i + 1) for i in range(len(outs)))
+        if plain and groups and roll < 0.08:
+            sets = self.r.choice([f"ROLLUP ({', '.join(groups)})", f"CUBE ({', '.join(groups)})", f"GROUPING SETS (({', '.join(groups)}), ({groups[-1]}), ())"])
+            return f"SELECT {items}{body} GROUP BY {sets}"
+        if plain and groups and roll < 0.14:
+            return f"SELECT {items}, rank() OVER (ORDER BY count(*)) AS r, sum(count(*)) OVER (PARTITION BY {groups[0]}) AS w{body}{tail}"
+        if plain and roll < 0.22:
+            return f"SELECT {items}{body}{tail} ORDER BY {ones} LIMIT {self.r.randint(0, 9)}"
+        if plain and roll < 0.28 and " WHERE " in body:
+            tables, conditions = body.split(" WHERE ", 1)
+            tables = tables.replace(", ", " CROSS JOIN ")
+            side = self.r.choice(["a", "b"])
+            return f"SELECT {items}{tables} LEFT JOIN u z ON z.d = {side}.d AND z.x > 4 WHERE {conditions}{tail}"
+        return f"SELECT {items}{body}{tail}"
 
 
 def run_seed(seed, queries, build, cluster, tally, plans, forms):

@@ -3,9 +3,9 @@
  *
  *     a.t < b.t    'pear', 'fig' | 'fig', 'plum'    ->    1, 0 | 0, 2
  *
- * ranges.c compares integers. The values of all compared columns of both sides are sorted together, and each is replaced
- * by the number of smaller ones, equal ones alike. Of text with a dictionary its entries are sorted, not the rows.
- * Cost: n log n comparisons of n values or entries, on one core, interruptible; 64 bytes each while it sorts.
+ * ranges.c compares integers. The values of all compared columns of both sides are sorted together, and each is
+ * replaced by the number of smaller ones, equal ones alike. Of text with a dictionary its entries are sorted, not the
+ * rows. Cost: n log n comparisons of n values or entries, on one core, interruptible; 64 bytes each while it sorts.
  */
 #include "exec/tcu/contract_int.h"
 #include "type/num.h"
@@ -119,7 +119,8 @@ bool ranks_needed(const Input *in)
 tcudb_status ranks_make(Exec *x, Input inputs[2], Error *err)
 {
     if (!ranks_needed(&inputs[0])) return TCUDB_OK;
-    Ranking r = {.x = x, .text = compared_column(&inputs[0], 0)->phys == PHYS_STR || compared_column(&inputs[0], 0)->dict};
+    Ranking r = {.x = x,
+                 .text = compared_column(&inputs[0], 0)->phys == PHYS_STR || compared_column(&inputs[0], 0)->dict};
     uint64_t most = 0;
     for (uint32_t s = 0; s < 2; s++)
         for (uint32_t c = 0; c < inputs[s].ncompared; c++)
