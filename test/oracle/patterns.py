@@ -139,7 +139,7 @@ PATTERNS = [
     ("window over the aggregates", f"SELECT a.g, b.g AS h, count(*) AS n, rank() OVER (PARTITION BY a.g ORDER BY count(*) DESC) AS r, sum(count(*)) OVER () AS s {BOTH}", "contraction"),
     ("ROLLUP", f"SELECT a.x, b.x AS y, sum(a.v) AS s, count(*) AS n {JOIN} GROUP BY ROLLUP (a.x, b.x)", "sums"),
     ("CUBE", f"SELECT a.x, b.x AS y, sum(a.v * b.s) AS s, grouping(a.x, b.x) AS q, avg(b.p) AS m, stddev(a.v) AS d {JOIN} GROUP BY CUBE (a.x, b.x)", "sums"),
-    ("GROUPING SETS", f"SELECT a.x, b.x AS y, b.s, count(*) AS n, max(a.v) AS m, count(b.v) FILTER (WHERE a.b) AS c {JOIN} GROUP BY GROUPING SETS ((a.x, b.x), (a.x, b.s), ())", "sums"),
+    ("GROUPING SETS", f"SELECT a.x, b.x AS y, b.s, count(*) AS n, max(a.v) AS m, count(b.v) FILTER (WHERE a.b) AS c {JOIN} GROUP BY GROUPING SETS ((a.x, b.x), (a.x, b.s), ())", "priced"),
     ("ROLLUP of no rows", f"SELECT a.x, b.x AS y, sum(a.v) AS s, count(*) AS n {JOIN} WHERE a.x > 99 GROUP BY ROLLUP (a.x, b.x)", "grouping sets"),
     ("percent of total", f"SELECT a.x, b.x AS y, round(100.0 * count(*) / sum(count(*)) OVER (), 6) AS share {JOIN} GROUP BY a.x, b.x", "contraction"),
     ("outer join beside", f"SELECT a.g, b.g AS h, count(*) AS n, count(c.v) AS c {JOIN} LEFT JOIN c ON c.k = b.v GROUP BY a.g, b.g", "contraction"),
