@@ -18,6 +18,30 @@ QUERY = ("SELECT a.g, b.g, count(*), sum(a.f), sum(a.f * b.f), avg(b.f), sum(b.x
          "FROM a, b WHERE a.k = b.k GROUP BY a.g, b.g")
 COMPARED = "SELECT a.g, count(*), sum(b.f), sum(a.f * b.f) FROM a, b WHERE a.k < b.k GROUP BY a.g"
 
+# One side is a join that is summed first: its rows come with the number of rows that they stand for. Three sums, so that
+# values far apart need more limbs than there is room for.
+WEIGHED = ("SELECT b.g, count(*), sum(b.f), sum(b.f) FILTER (WHERE b.x > 1), sum(b.f) FILTER (WHERE b.x > 2) "
+           "FROM a, a c, b WHERE a.x > c.x AND c.k < b.k GROUP BY b.g")
+
+
+def weighed_sum(pairs):
+    """Of (number of rows, value)."""
+    values = [(n, f) for n, f in pairs if f is not None]
+    special = [f for _, f in values if not math.isfinite(f)]
+    if not values or special:
+        return text(sum(special) if special else None)
+    return text(float(sum(fractions.Fraction(f) * n for n, f in values)))
+
+
+def weighed(a, b):
+    groups = {}
+    for k2, g2, x2, f2 in b:
+        n = sum(1 for k, _, x, _ in a if k < k2 for other in a if other[2] > x)
+        if n > 0:
+            groups.setdefault(g2, []).append((n, x2, f2))
+    return {(str(g), str(sum(n for n, _, _ in rows)), *(weighed_sum([(n, f) for n, x, f in rows if x > least]) for least in (-9, 1, 2)))
+            for g, rows in groups.items()}
+
 
 def literal(v):
     return "NULL" if v is None else f"'{v!r}'" if isinstance(v, float) else str(v)
@@ -112,7 +136,7 @@ def check_errors(db):
 
 
 def main():
-    r, passed, failed, by_row = random.Random(5), 0, 0, 0
+    r, passed, failed, by_row, weighed_by_row = random.Random(5), 0, 0, 0, 0
     database = Database(os.environ.get("BUILD", "build"))
     db = database.connect()
     db.run("SET tcudb.engine = tcu")
@@ -120,6 +144,7 @@ def main():
         a, b = make(r, 90, draw), make(r, 70, draw)
         wanted, compared = expected(a, b)
         wanted, compared = set(map(same, wanted)), set(map(same, compared))
+        heavy = set(map(same, weighed(a, b)))
         for turn in range(3):
             r.shuffle(a)
             r.shuffle(b)
@@ -130,7 +155,8 @@ def main():
                 db.run(f"SET tcudb.threads = {1 + (turn + len(form)) % 3}")
                 plan = "\n".join(row[0] for row in db.run("EXPLAIN ANALYZE " + QUERY).rows)
                 by_row += "row by row" in plan
-                for query, answer in ((QUERY, wanted), (COMPARED, compared)):
+                weighed_by_row += "row by row" in "\n".join(row[0] for row in db.run("EXPLAIN ANALYZE " + WEIGHED).rows)
+                for query, answer in ((QUERY, wanted), (COMPARED, compared), (WEIGHED, heavy)):
                     result = db.run(query)
                     ok = not result.error and set(map(same, result.rows)) == answer and "Contract" in plan
                     passed, failed = passed + ok, failed + (not ok)
@@ -138,7 +164,7 @@ def main():
                         rest = result.error or sorted(set(map(same, result.rows)) ^ answer, key=str)[:4]
                         print(f"{name}, turn {turn}, form {form}: {query[:60]}: {rest}")
     n, bad = check_errors(db)
-    if by_row == 0 or by_row == len(DRAWS) * len(FORMS) * 3:
+    if by_row == 0 or by_row == len(DRAWS) * len(FORMS) * 3 or weighed_by_row == 0:
         print(f"{by_row} queries went row by row")
         bad += 1
     print(f"{passed + n - bad} passed, {failed + bad} failed, 0 skipped")

@@ -26,7 +26,7 @@ typedef struct Sorted {
 typedef struct FloatSum {
     const Sum *sum;
     uint32_t left, right;         /* columns, or ONES */
-    bool left_float, right_float; /* else integers that are 0 where the row does not count */
+    bool left_float, right_float; /* else integers: how often the row counts */
     bool nullable;
     ContractTerm counts; /* nullable: columns that are 0 where the row does not count */
     int low;             /* the exponent of the lowest bit */
@@ -180,18 +180,37 @@ static tcudb_status check_product(double a, double b, double product, Error *err
     return TCUDB_OK;
 }
 
+/* How often the side's row counts in the sum: 1 by itself if its value is float8; else its integer, which is 0 where it
+ * does not count, 1, or the rows that it stands for (a side that was summed first). */
+static uint64_t weight_of(const Sorted *s, uint32_t column, bool is_float, uint64_t row)
+{
+    int64_t weight = is_float ? 1 : value_at(s, column, row);
+    assert(weight >= 0);
+    return (uint64_t)weight;
+}
+
+/* magnitude x weight, 16 bits of the weight at a time: a magnitude has 106. */
+static void add_weighed(uint64_t *fixed, uint32_t words, uint128 magnitude, uint128 weight, bool negative,
+                        uint32_t shift)
+{
+    for (; weight != 0; weight >>= 16, shift += 16)
+        if ((weight & 0xffff) != 0) fixed_add(fixed, words, magnitude * (uint64_t)(weight & 0xffff), negative, shift);
+}
+
 /* Adds the product of one pair of rows. */
 static tcudb_status add_pair(const ExactRun *e, const FloatSum *f, uint64_t i, uint64_t j, uint64_t *fixed,
                              uint8_t *marks, Error *err)
 {
     if (f->nullable && (value_at(&e->left, f->counts.left, i) == 0 || value_at(&e->right, f->counts.right, j) == 0))
         return TCUDB_OK;
-    int64_t one, a = f->left_float ? e->left.values[f->left][i] : 0,
-                 b = f->right_float ? e->right.values[f->right][j] : 0;
+    uint128 weight =
+        (uint128)weight_of(&e->left, f->left, f->left_float, i) * weight_of(&e->right, f->right, f->right_float, j);
+    if (weight == 0) return TCUDB_OK;
+    int64_t one;
     double unit = 1;
     memcpy(&one, &unit, sizeof one);
-    if (!f->left_float) a = one;
-    if (!f->right_float) b = one;
+    int64_t a = f->left_float ? e->left.values[f->left][i] : one;
+    int64_t b = f->right_float ? e->right.values[f->right][j] : one;
     double x = double_of(a), y = double_of(b), product = x * y;
     if (!isfinite(x) || !isfinite(y)) {
         *marks |= isnan(product) ? SPECIAL_NAN : product > 0 ? SPECIAL_PLUS : SPECIAL_MINUS;
@@ -206,7 +225,7 @@ static tcudb_status add_pair(const ExactRun *e, const FloatSum *f, uint64_t i, u
     uint128 size = (uint128)(uint64_t)(m < 0 ? -m : m) * (uint64_t)(k < 0 ? -k : k);
     int shift = em + ek - f->low;
     if (shift < 0) size >>= -shift; /* zeros only: low is the lowest bit that a product has */
-    fixed_add(fixed, f->words, size, (m < 0) != (k < 0), shift < 0 ? 0 : (uint32_t)shift);
+    add_weighed(fixed, f->words, size, weight, (m < 0) != (k < 0), shift < 0 ? 0 : (uint32_t)shift);
     return TCUDB_OK;
 }
 
