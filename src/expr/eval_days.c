@@ -23,6 +23,16 @@ static bool span_of(const Vector *col, const uint16_t *sel, uint32_t n, int32_t 
     const int32_t *days = col->data;
     *first = INT32_MAX;
     *last = INT32_MIN;
+    if (sel == NULL && col->valid == NULL) {
+        int32_t low = INT32_MAX, high = INT32_MIN;
+        for (uint32_t i = 0; i < n; i++) {
+            low = days[i] < low ? days[i] : low;
+            high = days[i] > high ? days[i] : high;
+        }
+        *first = low;
+        *last = high;
+        return n > 0;
+    }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = sel == NULL ? i : sel[i];
         if (col->valid != NULL && !bit_get(col->valid, row)) continue;
@@ -57,8 +67,9 @@ static tcudb_status new_window(EvalRun *run, const EvalNode *node, int32_t first
     out->result.valid = arena_alloc_raw(arena, bit_words(n + 1) * sizeof(uint64_t), err);
     TRY_PTR(out->result.valid);
     memset(out->result.valid, 0xff, bit_words(n + 1) * sizeof(uint64_t));
-    out->known = arena_alloc(arena, bit_words(n) * sizeof(uint64_t), err);
+    out->known = arena_alloc(arena, n + 1, err);
     TRY_PTR(out->known);
+    out->known[n] = 1;
     return TCUDB_OK;
 }
 
@@ -75,13 +86,14 @@ static tcudb_status widen(EvalRun *run, const EvalNode *node, const Vector *col,
     uint32_t n = (uint32_t)(last - first + WINDOW_STEP) / WINDOW_STEP * WINDOW_STEP;
     TRY(new_window(run, node, (int32_t)first, n, cache, err));
     cache->rows_seen = old.rows_seen;
+    cache->nulls = old.nulls;
     TRY(evaluate(run, node, col, NULL, 1, &null, err));
     TRY(eval_keep(run->state, cache, n, &null, 0, err));
     size_t size = phys_size((Phys)node->phys);
     uint32_t offset = old.known == NULL ? 0 : (uint32_t)(old.first_day - first);
     for (uint32_t i = 0; i < old.nvalues && old.known != NULL; i++) {
-        if (!bit_get(old.known, i)) continue;
-        bit_set(cache->known, offset + i);
+        if (!old.known[i]) continue;
+        cache->known[offset + i] = 1;
         if (!bit_get(old.result.valid, i)) bit_clear(cache->result.valid, offset + i);
         memcpy((char *)cache->result.data + (offset + i) * size, (const char *)old.result.data + i * size, size);
     }
@@ -97,11 +109,11 @@ static tcudb_status learn(EvalRun *run, const EvalNode *node, const Vector *col,
     TRY_PTR(days);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t entry = entries[sel == NULL ? i : sel[i]];
-        if (entry == cache->nvalues || bit_get(cache->known, entry)) continue;
-        bit_set(cache->known, entry);
+        if (cache->known[entry]) continue;
+        cache->known[entry] = 1;
         days[missing++] = cache->first_day + (int32_t)entry;
     }
-    if (missing == 0) return TCUDB_OK;
+    assert(missing > 0);
     Vector v = {0};
     TRY(evaluate(run, node, col, days, missing, &v, err));
     for (uint32_t i = 0; i < missing; i++)
@@ -125,13 +137,17 @@ tcudb_status eval_by_days(EvalRun *run, const EvalNode *node, const Vector *col,
     uint32_t *entries = arena_alloc_raw(run->ctx->arena, run->batch->rows * sizeof *entries, err);
     TRY_PTR(entries);
     const int32_t *days = col->data;
+    uint8_t known = 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = sel == NULL ? i : sel[i];
         bool null = col->valid != NULL && !bit_get(col->valid, row);
         entries[row] = null ? cache->nvalues : (uint32_t)(days[row] - cache->first_day);
+        known &= cache->known[entries[row]];
     }
-    TRY(learn(run, node, col, entries, sel, n, cache, err));
-    Vector codes = {.data = entries};
+    if (!known) TRY(learn(run, node, col, entries, sel, n, cache, err));
+    Vector codes = {.data = entries, .valid = NULL};
+    bool null_shows = col->valid != NULL && !bit_get(cache->result.valid, cache->nvalues);
+    if (null_shows) cache->nulls = true;
     *done = true;
     return eval_map_codes(run, node, &codes, cache, sel, n, out, err);
 }

@@ -49,9 +49,10 @@ typedef struct DictCache {
     uint32_t nvalues;
     uint64_t rows_seen;
     bool failed; /* some entry raises an error: evaluate row by row */
+    bool nulls;  /* some entry but the one for NULL is NULL */
     Vector result;
     int32_t first_day; /* days: what entry 0 is */
-    uint64_t *known;   /* days: entries that were computed */
+    uint8_t *known;    /* days: entries that were computed, and the one for NULL */
 } DictCache;
 
 struct EvalState {

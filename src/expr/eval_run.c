@@ -409,6 +409,7 @@ tcudb_status eval_keep(EvalState *state, DictCache *cache, uint32_t at, const Ve
     uint32_t from = v->form == VEC_CONST ? 0 : i;
     if (vec_is_null(v, i)) {
         bit_clear(cache->result.valid, at);
+        cache->nulls |= at != cache->nvalues;
     } else if (v->phys == PHYS_STR) {
         Str text = v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[from]] : ((const Str *)v->data)[from];
         char *copy = arena_strndup(state->arena, text.ptr, text.len, err);
@@ -529,6 +530,7 @@ tcudb_status eval_map_codes(EvalRun *run, const EvalNode *node, const Vector *co
         }
     }
     }
+    if (!cache->nulls && col->valid == NULL) return TCUDB_OK;
     TRY(new_valid(run, rows, &out->valid, err));
     uint64_t any = 0;
     for (uint32_t i = 0; i < n; i++) {

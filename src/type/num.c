@@ -215,6 +215,10 @@ static tcudb_status make_finite(int128 value, int scale, Num *out, Error *err)
 
 tcudb_status num_add(Num a, Num b, Num *out, Error *err)
 {
+    if (a.kind == NUM_FINITE && b.kind == NUM_FINITE && a.scale == b.scale && is_word(a.value) && is_word(b.value)) {
+        *out = (Num){.value = a.value + b.value, .scale = a.scale};
+        return TCUDB_OK;
+    }
     if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) {
         bool nan = a.kind == NUM_NAN || b.kind == NUM_NAN ||
                    (a.kind != NUM_FINITE && b.kind != NUM_FINITE && a.kind != b.kind);
