@@ -7,7 +7,7 @@
  *     payload = u32 length of each value, then their bytes
  *
  * The commit record says how many values and bytes count; what lies behind is left over from a transaction that
- * failed and is overwritten by the next. A chunk is at most CHUNK_BYTES plus one value long.
+ * failed: it is cut, or overwritten by the next. A chunk is at most CHUNK_BYTES plus one value long.
  */
 #include "store/dict.h"
 
