@@ -46,6 +46,7 @@ static uint32_t *count_rows(ProductRun *run, const Side *side, Error *err)
     return rows;
 }
 
+static const double SURE = 2;     /* no part takes less than half of its estimate */
 static const double SLACK = 1.07; /* groups are no exact fractions of the rows: else a small last part is left */
 
 /* Rows of a part, by halving the side that takes more. */
@@ -108,7 +109,7 @@ static tcudb_status check_fits(const ProductRun *run, Error *err)
     const double rows[2] = {(double)p->spec.left.n, (double)p->spec.right.n};
     const double groups[2] = {p->spec.left.groups, p->spec.right.groups};
     double bytes = part_bytes(run, rows, groups);
-    if (bytes <= (double)p->budget) return TCUDB_OK;
+    if (bytes / SURE <= (double)p->budget) return TCUDB_OK; /* else it may fit: an allocation says so if not */
     tcudb_status status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
     error_detail(err,
                  "The smallest part of a matrix product (%.0f and %.0f rows, %u keys) needs %.0f bytes; "
