@@ -27,16 +27,19 @@ static double seconds(void)
 
 static void multiply_limbs(KernelIsa isa, Operands *o)
 {
+    KeyStrip all = {.to = o->limbs[0].k};
     for (uint32_t p = 0; p < o->limbs[0].panels; p++)
         for (uint32_t q = 0; q < o->limbs[1].panels; q++)
-            limb_multiply(isa, &o->limbs[0], p, &o->limbs[1], q, o->out + (size_t)q * LIMB_ROWS_B, o->stride);
+            limb_multiply(isa, &o->limbs[0], p, &o->limbs[1], q, &all, o->out + (size_t)q * LIMB_ROWS_B, o->stride);
 }
 
 static void multiply_doubles(KernelIsa isa, Operands *o)
 {
+    KeyStrip all = {.to = o->doubles[0].k};
     for (uint32_t p = 0; p < o->doubles[0].panels; p++)
         for (uint32_t q = 0; q < o->doubles[1].panels; q++)
-            double_multiply(isa, &o->doubles[0], p, &o->doubles[1], q, o->out + (size_t)q * LIMB_ROWS_B, o->stride);
+            double_multiply(isa, &o->doubles[0], p, &o->doubles[1], q, &all, o->out + (size_t)q * LIMB_ROWS_B,
+                            o->stride);
 }
 
 static void multiply_bits(KernelIsa isa, Operands *o)

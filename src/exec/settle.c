@@ -47,6 +47,7 @@ static void set_work(const PhysProduct *p, PhysActual *a)
     a->unit = dense ? "GOPS" : "Gpairs/s";
     a->work = s->pairs;
     if (dense) a->work = 2 * s->groups[0] * s->groups[1] * p->report.heavy_keys * (s->limb_pairs + (s->bits ? 1 : 0));
+    if (s->symmetric) a->work /= 2;
     a->work_seconds = a->multiply;
 }
 

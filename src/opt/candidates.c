@@ -7,6 +7,7 @@
  */
 #include "opt/candidates.h"
 #include "opt/cost_contract.h"
+#include "plan/same_sides.h"
 
 #include <math.h>
 
@@ -158,6 +159,8 @@ static ProductShape estimate_shape(const Opt *opt, const Plan *node)
         s.keys = fmax(s.keys, keys);
         s.values[side] = node->contract.nvalues[side];
     }
+    s.full = product_fills(s.rows[0], s.groups[0], s.keys) && product_fills(s.rows[1], s.groups[1], s.keys);
+    for (uint32_t side = 0; side < 2 && s.full; side++) s.cells[side] = s.rows[side]; /* or they would be fewer */
     s.pairs = s.cells[0] * s.cells[1] / s.keys;
     s.out = card_drawn(s.groups[0] * s.groups[1], s.pairs);
     add_products(node, &s, &counts);
@@ -173,6 +176,17 @@ static ProductShape estimate_shape(const Opt *opt, const Plan *node)
             s.shifted[side] += is_signed ? limbs : 0;
         }
     return s;
+}
+
+/* Every product is of a column by itself, and the sides are one. */
+static tcudb_status find_symmetry(Opt *opt, const Plan *node, ProductShape *s, Error *err)
+{
+    TRY(plan_sides_are_same(opt->arena, node, &s->symmetric, err));
+    for (uint32_t o = 0; o < node->contract.nouts; o++)
+        for (uint32_t t = 0; t < node->contract.outs[o].nterms; t++)
+            s->symmetric &= node->contract.outs[o].terms[t].left == node->contract.outs[o].terms[t].right;
+    s->full &= !s->symmetric;
+    return TCUDB_OK;
 }
 
 static tcudb_status settle_sides(Opt *opt, const Plan *node, Plan **out, Error *err)
@@ -217,6 +231,7 @@ static tcudb_status price_contract(Opt *opt, Candidates *list, const Plan *node,
     CostEnv env = cost_env(opt);
     TRY(settle_sides(opt, node, &copy, err));
     ProductShape s = estimate_shape(opt, copy);
+    TRY(find_symmetry(opt, copy, &s, err));
     double heavy = s.keys;
     bool direct = contract_codes_directly(opt, copy, &s.keys), counts = s.products == 0;
     Price sparse = cost_contract(&env, copy, &s, direct, 0, s.pairs);

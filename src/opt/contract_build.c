@@ -101,7 +101,7 @@ static bool add_product(Product *products, uint32_t *n, const ContractTerm *term
 {
     for (uint32_t i = 0; i < *n; i++)
         if (products[i].left == term->left && products[i].right == term->right) return true;
-    if (*n == PRODUCT_MAX) return false;
+    if (*n == PRODUCT_PLAN) return false;
     products[(*n)++] = (Product){term->left, term->right};
     return true;
 }
@@ -109,17 +109,17 @@ static bool add_product(Product *products, uint32_t *n, const ContractTerm *term
 /* Whether the operator has room for the values and the products. */
 static bool products_fit(Sides *s, const Plan *node)
 {
-    Product products[PRODUCT_MAX];
+    Product products[PRODUCT_PLAN];
     uint32_t n = 0;
     bool fits = true;
     for (uint32_t side = 0; side < 2; side++)
-        fits &= node->contract.nvalues[side] + node->contract.range.n <= PRODUCT_MAX;
+        fits &= node->contract.nvalues[side] + node->contract.range.n <= PRODUCT_PLAN;
     for (uint32_t o = 0; o < node->contract.nouts; o++) {
         const ContractOut *out = &node->contract.outs[o];
         for (uint32_t t = 0; t < out->nterms; t++) fits = fits && add_product(products, &n, &out->terms[t]);
         if (out->nullable) fits = fits && add_product(products, &n, &out->nonnull);
     }
-    if (!fits) s->why = "there are more than 16 different products";
+    if (!fits) s->why = "there are more than 32 different products";
     return fits;
 }
 

@@ -160,7 +160,7 @@ tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err)
     TRY(aggregate_half(opt, node, side, &half, &ok, err));
     Plan *summed = half.agg;
     if (ok) TRY(contract_aggregate(opt, &summed, half.agg, half.agg->inputs[0], err));
-    bool keeps = ok && (summed != half.agg || shrinks(opt, half.agg)) && node->contract.nvalues[side] < PRODUCT_MAX;
+    bool keeps = ok && (summed != half.agg || shrinks(opt, half.agg)) && node->contract.nvalues[side] < PRODUCT_PLAN;
     if (!keeps) {
         *node = before;
         return TCUDB_OK;

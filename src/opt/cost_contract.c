@@ -3,6 +3,7 @@
  *
  * Inputs run one after the other, in as many pieces as their tables have segments. Rows coded from exact bounds are
  * coded on the way; others are kept and coded afterwards, on one core. The product keeps all cores busy.
+ * Of a symmetric one the right side is the left one's cells.
  */
 #include "opt/cost_contract.h"
 #include "tensor/kernels.h"
@@ -24,7 +25,7 @@ Price cost_contract(const CostEnv *env, const Plan *contract, const ProductShape
 {
     ProductPrice product = product_price(env->rates, kernels_best_isa(), shape, heavy, light_pairs);
     Price p = {.build = env->rates->start * 3 * NS};
-    for (uint32_t side = 0; side < 2; side++) {
+    for (uint32_t side = 0; side < (shape->symmetric ? 1 : 2); side++) {
         double tasks = cost_tasks(env, contract->inputs[side]);
         double cores = tasks < 1 ? 1 : fmin(tasks, env->workers);
         p.build += price_total(cost_tree(env, contract->inputs[side]));

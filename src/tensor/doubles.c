@@ -88,20 +88,21 @@ static void tile_plain(const double *a, const double *b, uint32_t n, int64_t *ou
 }
 
 void double_multiply(KernelIsa isa, const DoubleMatrix *a, uint32_t panel_a, const DoubleMatrix *b, uint32_t panel_b,
-                     int64_t *out, size_t stride)
+                     const KeyStrip *strip, int64_t *out, size_t stride)
 {
-    assert(a->k == b->k && a->half_rows == DOUBLE_ROWS_A && b->half_rows == DOUBLE_ROWS_B);
+    uint32_t n = strip->to - strip->from;
+    assert(a->k == b->k && strip->to <= a->k && a->half_rows == DOUBLE_ROWS_A && b->half_rows == DOUBLE_ROWS_B);
     for (uint32_t t = 0; t < 4; t++) {
         uint32_t left = t >> 1, right = t & 1;
         if (panel_a * LIMB_ROWS_A + left * DOUBLE_ROWS_A >= a->rows) break;
-        const double *half_a = a->cells + half_cells(a) * (2 * panel_a + left);
-        const double *half_b = b->cells + half_cells(b) * (2 * panel_b + right);
+        const double *half_a = a->cells + half_cells(a) * (2 * panel_a + left) + (size_t)strip->from * DOUBLE_ROWS_A;
+        const double *half_b = b->cells + half_cells(b) * (2 * panel_b + right) + (size_t)strip->from * DOUBLE_ROWS_B;
         int64_t *to = out + left * DOUBLE_ROWS_A * stride + (size_t)right * DOUBLE_ROWS_B;
         if (isa >= ISA_AVX512)
-            double_tile_avx512(half_a, half_b, a->k, to, stride);
+            double_tile_avx512(half_a, half_b, n, to, stride);
         else if (isa >= ISA_AVX2)
-            double_tile_avx2(half_a, half_b, a->k, to, stride);
+            double_tile_avx2(half_a, half_b, n, to, stride);
         else
-            tile_plain(half_a, half_b, a->k, to, stride);
+            tile_plain(half_a, half_b, n, to, stride);
     }
 }

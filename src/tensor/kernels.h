@@ -64,13 +64,19 @@ uint128 limb_left_sum(const LimbMatrix *matrix, uint32_t row);
 /* After the last cell of a right operand is set: sums the rows of one panel. */
 void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel);
 
-/* out[i * stride + j] = sum over k of A[row_a + i][k] * B[row_b + j][k] for the rows of one A panel and one B
- * panel; of the padding rows B's are written, A's may be. Exact while sums fit int64 (limb_multiply) or int128
- * (limb_multiply_wide). */
+/* Some of k: from, a multiple of LIMB_BLOCK, to below `to`. Strips from 0 to k make the whole product. */
+typedef struct KeyStrip {
+    uint32_t from, to;
+    bool add; /* to what out holds, which else is set */
+} KeyStrip;
+
+/* out[i * stride + j] (+)= sum over the strip's k of A[row_a + i][k] * B[row_b + j][k] for the rows of one A panel and
+ * one B panel; of B the padding rows too. Exact while the whole sums fit int64 (limb_multiply) or int128
+ * (limb_multiply_wide): what the strips of a multi-limb product hold until the last may be anything. */
 void limb_multiply(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
-                   int64_t *out, size_t stride);
+                   const KeyStrip *strip, int64_t *out, size_t stride);
 void limb_multiply_wide(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,
-                        int128 *out, size_t stride);
+                        const KeyStrip *strip, int128 *out, size_t stride);
 
 /* ---- doubles -------------------------------------------------------------------------------- */
 
@@ -94,10 +100,10 @@ size_t double_bytes(uint32_t rows, uint32_t k, bool left);
 void double_set_left(DoubleMatrix *matrix, uint32_t row, const uint32_t *at, const int64_t *values, uint32_t n);
 void double_set_right(DoubleMatrix *matrix, uint32_t k, const uint32_t *at, const int64_t *values, uint32_t n);
 void double_put(DoubleMatrix *matrix, const uint32_t *rows, const uint32_t *ks, const int64_t *values, uint32_t n);
-/* As limb_multiply. Exact if no cell's sum of |a b| passes 2^53: then every partial sum, in any order, is an integer
- * that a double holds. */
+/* As limb_multiply, but out is set, and A's padding rows may be written. Exact if no cell's sum of |a b| passes 2^53:
+ * then every partial sum, in any order, is an integer that a double holds. */
 void double_multiply(KernelIsa isa, const DoubleMatrix *a, uint32_t panel_a, const DoubleMatrix *b, uint32_t panel_b,
-                     int64_t *out, size_t stride);
+                     const KeyStrip *strip, int64_t *out, size_t stride);
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 

@@ -325,26 +325,26 @@ static uint32_t rows_of_panel(const LimbMatrix *matrix, uint32_t panel)
     return rest < matrix->panel_rows ? rest : matrix->panel_rows;
 }
 
-/* Every pair of limb planes, k cut into chunks. Pairs beyond the width only fill bits that the proof says are not
- * there. */
-#define MULTIPLY(name, Cell, add)                                                                                      \
-    void name(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b, Cell *out,  \
-              size_t stride)                                                                                           \
+/* Every pair of limb planes, the strip cut into chunks. Pairs beyond the width only fill bits that the proof says are
+ * not there. What the bias took is given back with the first strip. */
+#define MULTIPLY(name, Cell, add_to)                                                                                   \
+    void name(KernelIsa isa, const LimbMatrix *a, uint32_t panel_a, const LimbMatrix *b, uint32_t panel_b,             \
+              const KeyStrip *strip, Cell *out, size_t stride)                                                         \
     {                                                                                                                  \
-        assert(a->biased && !b->biased && a->k == b->k);                                                               \
+        assert(a->biased && !b->biased && a->k == b->k && strip->from % LIMB_BLOCK == 0 && strip->to <= a->k);         \
         alignas(64) int32_t sums[TILE];                                                                                \
-        uint32_t rows = rows_of_panel(a, panel_a), k4 = (a->k + 3) / 4;                                                \
+        uint32_t rows = rows_of_panel(a, panel_a), first = strip->from / 4, k4 = (strip->to + 3) / 4;                  \
         for (uint32_t pair = 0; pair < a->limbs * b->limbs; pair++) {                                                  \
             uint32_t p = pair / b->limbs, q = pair % b->limbs;                                                         \
             if (8 * (p + q) >= 8 * sizeof(Cell)) continue;                                                             \
-            for (uint32_t k = 0; k < k4; k += LIMB_CHUNK / 4) {                                                        \
+            for (uint32_t k = first; k < k4; k += LIMB_CHUNK / 4) {                                                    \
+                bool add = strip->add || pair > 0 || k > first;                                                        \
                 LimbTile tile = {.a = plane_panel(a, p, panel_a) + (size_t)k * 4 * LIMB_ROWS_A,                        \
                                  .b = plane_panel(b, q, panel_b) + (size_t)k * 4 * LIMB_ROWS_B,                        \
                                  .rows = rows,                                                                         \
                                  .k4 = k4 - k < LIMB_CHUNK / 4 ? k4 - k : LIMB_CHUNK / 4};                             \
                 run_tile(isa, &tile, sums);                                                                            \
-                add(isa, sums, k == 0 ? panel_sums(b, q, panel_b) : NULL, rows, 8 * (p + q), pair > 0 || k > 0, out,   \
-                    stride);                                                                                           \
+                add_to(isa, sums, k == 0 ? panel_sums(b, q, panel_b) : NULL, rows, 8 * (p + q), add, out, stride);     \
             }                                                                                                          \
         }                                                                                                              \
     }

@@ -18,7 +18,8 @@
 #include "base/pool.h"
 #include "tensor/product_price.h"
 
-enum { ONES = UINT32_MAX, PRODUCT_MAX = 32 };
+/* PRODUCT_PLAN: that a plan may ask for. Split in halves for their size, each value becomes two, each product four. */
+enum { ONES = UINT32_MAX, PRODUCT_PLAN = 32, PRODUCT_MAX = 4 * PRODUCT_PLAN };
 
 /* Some rows of a side, column by column. */
 typedef struct SideRun {

@@ -39,15 +39,14 @@ static uint32_t first_column(const ProductRun *run, uint32_t first_panel)
             for (uint32_t j = 0; j < LIMB_ROWS_B; j++) sums[j] = (Sum)((USum)sums[j] + (USum)tile[j]);                 \
     }
 ADD_TILE(add_narrow, int64_t, int64_t, uint64_t)
-ADD_TILE(add_wide, int128, int128, uint128)
 ADD_TILE(add_widened, int64_t, int128, uint128)
 
-/* Where a tile goes: the accumulators are set, or with chunks of keys added to. */
+/* Where a tile goes. */
 typedef struct Place {
     void *sums; /* of the tile's first cell */
     size_t stride;
     uint32_t rows;
-    bool wide, add;
+    bool wide;
 } Place;
 
 static Place place_of(const ProductRun *run, void *sums, bool wide, uint32_t first, uint32_t p, uint32_t q)
@@ -57,20 +56,19 @@ static Place place_of(const ProductRun *run, void *sums, bool wide, uint32_t fir
     return (Place){.sums = (char *)sums + at * (wide ? sizeof(int128) : sizeof(int64_t)),
                    .stride = run->stride,
                    .rows = rest < LIMB_ROWS_A ? rest : LIMB_ROWS_A,
-                   .wide = wide,
-                   .add = run->chunk > 0};
+                   .wide = wide};
 }
 
 static void multiply_doubles(KernelIsa isa, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
-                             const Place *to)
+                             const KeyStrip *strip, const Place *to)
 {
-    if (!to->wide && !to->add) {
-        double_multiply(isa, &l->doubles, panel, &r->doubles, q, to->sums, to->stride);
+    if (!to->wide && !strip->add) {
+        double_multiply(isa, &l->doubles, panel, &r->doubles, q, strip, to->sums, to->stride);
         return;
     }
     int64_t tile[LIMB_ROWS_A * LIMB_ROWS_B] = {0};
-    double_multiply(isa, &l->doubles, panel, &r->doubles, q, tile, LIMB_ROWS_B);
-    for (uint32_t i = 0; i < to->rows && !to->add; i++)
+    double_multiply(isa, &l->doubles, panel, &r->doubles, q, strip, tile, LIMB_ROWS_B);
+    for (uint32_t i = 0; i < to->rows && !strip->add; i++)
         memset((int128 *)to->sums + i * to->stride, 0, sizeof(int128) * LIMB_ROWS_B);
     if (to->wide)
         add_widened(tile, to->rows, to->sums, to->stride);
@@ -79,38 +77,48 @@ static void multiply_doubles(KernelIsa isa, const Operand *l, uint32_t panel, co
 }
 
 static void multiply_limbs(KernelIsa isa, const Operand *l, uint32_t panel, const Operand *r, uint32_t q,
-                           const Place *to)
+                           const KeyStrip *strip, const Place *to)
 {
-    if (!to->add) {
-        if (to->wide)
-            limb_multiply_wide(isa, &l->limbs, panel, &r->limbs, q, to->sums, to->stride);
-        else
-            limb_multiply(isa, &l->limbs, panel, &r->limbs, q, to->sums, to->stride);
-    } else if (to->wide) {
-        int128 tile[LIMB_ROWS_A * LIMB_ROWS_B];
-        limb_multiply_wide(isa, &l->limbs, panel, &r->limbs, q, tile, LIMB_ROWS_B);
-        add_wide(tile, to->rows, to->sums, to->stride);
-    } else {
-        int64_t tile[LIMB_ROWS_A * LIMB_ROWS_B];
-        limb_multiply(isa, &l->limbs, panel, &r->limbs, q, tile, LIMB_ROWS_B);
-        add_narrow(tile, to->rows, to->sums, to->stride);
-    }
+    if (to->wide)
+        limb_multiply_wide(isa, &l->limbs, panel, &r->limbs, q, strip, to->sums, to->stride);
+    else
+        limb_multiply(isa, &l->limbs, panel, &r->limbs, q, strip, to->sums, to->stride);
 }
 
-static void dense_product(ProductRun *run, Product product, bool doubles, uint32_t first, uint32_t rows, void *sums,
-                          bool wide)
+/* Keys of a strip: a block's rows and a right panel of so many stay in the second-level cache together. */
+static uint32_t strip_keys(const Operand *l, const Operand *r, bool doubles)
 {
-    const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
-    KernelIsa isa = run->spec->isa;
+    enum { KEYS = 4096, LEAST = 512 };
+    uint32_t limbs = l->limbs.limbs > r->limbs.limbs ? l->limbs.limbs : r->limbs.limbs;
+    uint32_t keys = (doubles ? KEYS / (uint32_t)sizeof(double) : KEYS / limbs) / LIMB_BLOCK * LIMB_BLOCK;
+    return keys < LEAST ? LEAST : keys;
+}
+
+static void dense_strip(ProductRun *run, const Operand *ops[2], bool doubles, const KeyStrip *strip, uint32_t first,
+                        uint32_t rows, void *sums, bool wide)
+{
     uint32_t panel = first / LIMB_ROWS_A, panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
     for (uint32_t q = first_column(run, panel) / LIMB_ROWS_B; q < run->stride / LIMB_ROWS_B; q++) {
         for (uint32_t p = 0; p < panels; p++) {
             Place to = place_of(run, sums, wide, first, p, q);
             if (doubles)
-                multiply_doubles(isa, l, panel + p, r, q, &to);
+                multiply_doubles(run->spec->isa, ops[0], panel + p, ops[1], q, strip, &to);
             else
-                multiply_limbs(isa, l, panel + p, r, q, &to);
+                multiply_limbs(run->spec->isa, ops[0], panel + p, ops[1], q, strip, &to);
         }
+    }
+}
+
+/* Sets the accumulators; with chunks of keys it adds to them. */
+static void dense_product(ProductRun *run, Product product, bool doubles, uint32_t first, uint32_t rows, void *sums,
+                          bool wide)
+{
+    const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
+    uint32_t keys = strip_keys(l, r, doubles);
+    for (uint32_t from = 0; from < run->heavy; from += keys) {
+        KeyStrip strip = {.from = from, .to = run->heavy - from < keys ? run->heavy : from + keys};
+        strip.add = run->chunk > 0 || from > 0;
+        dense_strip(run, (const Operand *[]){l, r}, doubles, &strip, first, rows, sums, wide);
     }
     for (uint32_t i = 0; i < rows && !doubles; i++) {
         if (wide)

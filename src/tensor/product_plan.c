@@ -34,6 +34,7 @@ static ProductShape shape_of(const ProductRun *run, uint64_t pairs)
                       .products = spec->nproducts,
                       .values = {spec->left.nvalues, spec->right.nvalues},
                       .shifted = {shifted_limbs(run, true), shifted_limbs(run, false)},
+                      .symmetric = run->places != NULL,
                       .wide = run->wide};
     for (uint32_t p = 0; p < spec->nproducts; p++) s.limb_pairs += product_passes(run, p);
     s.bits = !spec->exact_counts || (run->left.unique && run->right.unique);

@@ -51,7 +51,8 @@ static double build_price(const Rates *r, const ProductShape *s, double share, b
             ns += s->rows[side] * (r->full + r->full_value * s->values[side]);
             continue;
         }
-        ns += s->rows[side] * (rate_at(&r->cell, s->rows[side]) + r->cell_value * s->values[side]);
+        double rows = s->symmetric && side == 1 ? s->cells[1] / 2 : s->rows[side]; /* the left's cells, transposed */
+        ns += rows * (rate_at(&r->cell, s->rows[side]) + r->cell_value * s->values[side]);
         ns += s->cells[side] * columns * r->fact;
         ns += share * s->cells[side] * ((s->values[side] + !s->bits) * r->fill + s->bits * r->fill_bit);
     }
@@ -65,7 +66,9 @@ ProductPrice product_price(const Rates *r, KernelIsa isa, const ProductShape *s,
     ProductPrice p = {.build = build_price(r, s, share, heavy > 0 && light_pairs <= 0)};
     if (!s->full) p.build += heavy * background(r, s);
     p.multiply = light_pairs * product_pair_price(r, s) + heavy * (product_key_price(r, isa, s) - background(r, s));
+    if (s->symmetric) p.multiply /= 2;
     p.multiply += light_pairs > 0 ? s->cells[0] * r->row_start : 0;
-    p.emit = s->out * (r->emit + r->emit_value * s->products * (s->wide ? 2 : 1)) + (scan ? area * r->cell_scan : 0);
+    p.emit = s->out * (r->emit + r->emit_value * s->products * (s->wide ? 2 : 1)) +
+             (scan ? area * r->cell_scan * (s->symmetric ? 0.5 : 1) : 0);
     return p;
 }

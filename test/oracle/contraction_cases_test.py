@@ -104,6 +104,13 @@ CASES = [
          series("i % 2, i, 999999999999999999 - i", 7), [SUMS, ONE_SUM, TOTALS,
          "SELECT a.g, b.h, sum(a.v * (1 - b.w)) AS s, sum(a.v * b.w - a.v) AS t FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.h"],
          v="numeric(18,0)"),
+    ("36 products of halves", ["CREATE TABLE a (g int, k int, v1 numeric(18,0), v2 numeric(18,0), v3 numeric(18,0))",
+                               "CREATE TABLE b (h int, k int, w1 numeric(18,0), w2 numeric(18,0), w3 numeric(18,0))",
+                               "INSERT INTO a " + series("i % 2, i % 3, 900000000000000000 - i, i - 800000000000000000, 700000000000000000 + i", 12),
+                               "INSERT INTO b " + series("i % 2, i % 3, 900000000000000007 - i, i - 800000000000000009, "
+                                                         "700000000000000011 + i * 5", 12)],
+     ["SELECT a.g, b.h, " + ", ".join(f"sum(a.v{i} * b.w{k}) AS s{i}{k}" for i in (1, 2, 3) for k in (1, 2, 3)) +
+      " FROM a JOIN b ON a.k = b.k GROUP BY a.g, b.h"]),
     # 8. Decimals: the scale of the product, negatives, 1 - d, halves of AVG.
     case("decimals", series("i % 3, i % 4, (i - 50) * 12345678.9012", 100), series("i % 2, i % 4, (i * 7 % 13 - 6) * 0.05", 50),
          [SUMS, ONE_SUM, TOTALS, "SELECT a.g, b.h, sum(a.v * (1 - b.w)) AS s, avg(a.v) AS m, avg(b.w) AS n "

@@ -61,8 +61,11 @@ static void check_tile(KernelIsa isa, const LimbMatrix *left, uint32_t pa, const
     static int128 wide[LIMB_ROWS_A * LIMB_ROWS_B];
     static int64_t narrow[LIMB_ROWS_A * LIMB_ROWS_B];
     uint32_t k = left->k;
-    limb_multiply_wide(isa, left, pa, right, pb, wide, LIMB_ROWS_B);
-    limb_multiply(isa, left, pa, right, pb, narrow, LIMB_ROWS_B);
+    for (uint32_t from = 0, step = LIMB_BLOCK * (1 + (pa + pb) % 3); from < k; from += step) {
+        KeyStrip strip = {.from = from, .to = k - from < step ? k : from + step, .add = from > 0};
+        limb_multiply_wide(isa, left, pa, right, pb, &strip, wide, LIMB_ROWS_B);
+        limb_multiply(isa, left, pa, right, pb, &strip, narrow, LIMB_ROWS_B);
+    }
     for (uint32_t i = pa * LIMB_ROWS_A; i < left->rows && i < (pa + 1) * LIMB_ROWS_A; i++) {
         for (uint32_t j = pb * LIMB_ROWS_B; j < right->rows && j < (pb + 1) * LIMB_ROWS_B; j++) {
             uint128 sum = 0;
@@ -145,7 +148,7 @@ static void check_doubles(uint32_t m, uint32_t n, uint32_t k)
         int64_t out[LIMB_ROWS_A * LIMB_ROWS_B];
         for (uint32_t t = 0; t < left.panels * right.panels && kernels_have(isa); t++) {
             uint32_t pa = t / right.panels, pb = t % right.panels;
-            double_multiply(isa, &left, pa, &right, pb, out, LIMB_ROWS_B);
+            double_multiply(isa, &left, pa, &right, pb, &(KeyStrip){.to = k}, out, LIMB_ROWS_B);
             for (uint32_t i = pa * LIMB_ROWS_A; i < m && i < (pa + 1) * LIMB_ROWS_A; i++)
                 for (uint32_t j = pb * LIMB_ROWS_B; j < n && j < (pb + 1) * LIMB_ROWS_B; j++)
                     assert_true(out[i % LIMB_ROWS_A * LIMB_ROWS_B + j % LIMB_ROWS_B] ==

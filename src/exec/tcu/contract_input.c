@@ -10,6 +10,7 @@
 #include "exec/tcu/contract_int.h"
 
 #include "base/hot.h"
+#include "plan/same_sides.h"
 
 #include <assert.h>
 #include <math.h>
@@ -374,7 +375,7 @@ tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys
     bool direct;
     for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
     TRY(plan_direct(x, node->plan, inputs, &direct, err));
-    TRY(sides_are_same(x, node->plan, inputs, same, err));
+    TRY(plan_sides_are_same(&x->arena, node->plan, same, err));
     if (direct)
         TRY(run_direct(x, node, inputs, *same ? 1 : 2, keys, err));
     else

@@ -76,8 +76,7 @@ tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], 
 
 /* Evaluates and codes both inputs of the node. *keys: key codes are below it. *same: the right side is the left one. */
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, bool *same, Error *err) MUST_CHECK;
-/* self_join.c: for prepared inputs; and the one that was run as the other. */
-tcudb_status sides_are_same(Exec *x, const Plan *plan, Input inputs[2], bool *same, Error *err) MUST_CHECK;
+/* Of sides that are the same: the one that was run as the other. */
 tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err) MUST_CHECK;
 /* The i-th group column of a side, a row a group code. Text points into what lives as long as the input. */
 tcudb_status input_group_column(const Input *in, uint32_t i, Arena *arena, Vector *out, Error *err) MUST_CHECK;

@@ -16,7 +16,8 @@
 typedef struct Lister {
     const Input *inputs;
     ProductSpec *spec;
-    bool full; /* no room for another product */
+    uint32_t most; /* products */
+    bool full;     /* no room for another */
     SumPart *parts;
     uint32_t n;
 } Lister;
@@ -31,9 +32,9 @@ static tcudb_status find_product(Lister *l, uint32_t left, uint32_t right, uint3
     }
     for (*index = 0; *index < spec->nproducts; (*index)++)
         if (spec->products[*index].left == left && spec->products[*index].right == right) return TCUDB_OK;
-    if (spec->nproducts == PRODUCT_MAX) {
+    if (spec->nproducts == l->most) {
         l->full = true;
-        return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a contraction of more than %d products", PRODUCT_MAX);
+        return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a contraction of more than %u products", l->most);
     }
     spec->products[spec->nproducts++] = (Product){left, right};
     return TCUDB_OK;
@@ -125,15 +126,23 @@ static size_t most_parts(const Plan *plan)
     size_t n = 1;
     for (uint32_t o = 0; o < plan->contract.nouts; o++) {
         bool is_float = plan->contract.outs[o].col.type.id == TYPE_FLOAT8;
-        n += is_float ? PRODUCT_MAX * PRODUCT_MAX + 4 : 4 * ((size_t)plan->contract.outs[o].nterms + 1);
+        n += is_float ? PRODUCT_MAX + 4 : 4 * ((size_t)plan->contract.outs[o].nterms + 1);
     }
     return n;
+}
+
+/* Limbs of float8 are left to exact.c before they are many. */
+static bool any_float(const Plan *plan)
+{
+    for (uint32_t o = 0; o < plan->contract.nouts; o++)
+        if (plan->contract.outs[o].col.type.id == TYPE_FLOAT8) return true;
+    return false;
 }
 
 tcudb_status terms_list(Exec *x, const Plan *plan, const Input inputs[2], bool limbs, ProductSpec *spec, Sum **out,
                         bool *fits, Error *err)
 {
-    Lister l = {.inputs = inputs, .spec = spec};
+    Lister l = {.inputs = inputs, .spec = spec, .most = limbs && any_float(plan) ? PRODUCT_PLAN : PRODUCT_MAX};
     uint32_t nready = 0;
     spec->nproducts = 0;
     spec->exact_counts = false;

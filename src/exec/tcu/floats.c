@@ -77,7 +77,7 @@ static bool plan_columns(Input *in)
         next += f->limbs - 1;
         f->specials = f->special ? next : 0;
         next += f->special ? 3 : 0;
-        if (next + in->ncompared > PRODUCT_MAX) return false;
+        if (next + in->ncompared > PRODUCT_PLAN) return false;
     }
     return in->n < UINT64_C(1) << 31;
 }

@@ -72,3 +72,12 @@ tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint3
     }
     return TCUDB_OK;
 }
+
+/* The steps that follow change runs one by one: the arrays in them stay common. */
+tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err)
+{
+    *to = *from;
+    TRY_PTR(to->runs = ARENA_ARRAY(&x->arena, SideRun, from->nruns + 1, err));
+    if (from->nruns > 0) memcpy(to->runs, from->runs, sizeof *to->runs * from->nruns);
+    return TCUDB_OK;
+}
