@@ -81,10 +81,10 @@ typedef struct ProductSpec {
     /* Rows of one left group and all right groups of a part are one row, with the number of those groups; the product
      * of the sides' weights is below 2^126. */
     bool fold;
-    const uint8_t *uncounted; /* fold: by right group: not 0: it is not in that number; NULL: all are */
-    ProductForm form;         /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
-    bool fast;                /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
-    uint32_t counting;        /* fast: bit p: product p counts rows, and stays exact as COUNT(*) does */
+    const uint8_t *uncounted;   /* fold: by right group: not 0: it is not in that number; NULL: all are */
+    ProductForm form;           /* AUTO, or one to force: for tests, calibration and SET tcudb.engine */
+    bool fast;                  /* not exact: FP16 operands, FP32 sums, counts apart (product_fast.c) */
+    bool counting[PRODUCT_MAX]; /* fast: the product counts rows, and stays exact as COUNT(*) does */
     bool symmetric; /* the right side is the left one and every product is of one column by itself: half is computed */
     bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
     bool exact_counts;      /* false: counts only have to be positive where rows meet */

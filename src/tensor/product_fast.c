@@ -232,7 +232,7 @@ tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutp
         for (uint64_t c = right->starts[left->ids[e]]; c < right->starts[left->ids[e] + 1]; c++)
             b->counts[right->ids[c]] += (uint64_t)left->counts[e] * right->counts[c];
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        if ((run->spec->counting >> p & 1) != 0) {
+        if (run->spec->counting[p]) {
             count_row(run, run->spec->products[p], group, b->sums[p]);
             continue;
         }

@@ -109,16 +109,12 @@ static bool counts_rows(const Plan *plan, uint32_t side, uint32_t column)
            !zero->value.null && zero->value.i32 == 0;
 }
 
-static uint32_t counting(const ContractRun *c)
+static void find_counting(ContractRun *c)
 {
-    uint32_t bits = 0;
-    static_assert(PRODUCT_MAX <= 32, "a bit a product");
     for (uint32_t p = 0; p < c->spec.nproducts; p++) {
         Product product = c->spec.products[p];
-        bool counts = counts_rows(c->plan, 0, product.left) && counts_rows(c->plan, 1, product.right);
-        bits |= (uint32_t)counts << p;
+        c->spec.counting[p] = counts_rows(c->plan, 0, product.left) && counts_rows(c->plan, 1, product.right);
     }
-    return bits;
 }
 
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
@@ -127,7 +123,7 @@ static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
     c->spec.rates = c->x->env->rates;
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
     c->spec.fast = c->plan->contract.fast;
-    if (c->spec.fast) c->spec.counting = counting(c);
+    if (c->spec.fast) find_counting(c);
     TRY(product_open(&c->spec, pool, c->x->env->mem, c->x->env->cancel, &c->report, &c->run, err));
     c->building = exec_clock() - c->started;
     tcudb_status status = multiply_parts(c, err);
