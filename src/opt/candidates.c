@@ -185,6 +185,7 @@ static tcudb_status find_symmetry(Opt *opt, const Plan *node, ProductShape *s, E
     for (uint32_t o = 0; o < node->contract.nouts; o++)
         for (uint32_t t = 0; t < node->contract.outs[o].nterms; t++)
             s->symmetric &= node->contract.outs[o].terms[t].left == node->contract.outs[o].terms[t].right;
+    s->symmetric &= !node->contract.fold;
     s->full &= !s->symmetric;
     return TCUDB_OK;
 }
