@@ -96,6 +96,14 @@ QUERIES = {
     "star names": "SELECT count(*), sum(s) FROM (SELECT d.name, a.g % 10 AS g, sum(a.v) AS s FROM large a JOIN dim d ON a.k = d.id GROUP BY 1, 2) q",
     "star two": "SELECT count(*), sum(s) FROM (SELECT d.c, e.c AS f, sum(a.v) AS s FROM large a JOIN dim d ON a.k = d.id JOIN dim e ON a.g = e.id GROUP BY 1, 2) q",
     "three way": "SELECT count(*), sum(n) FROM (SELECT a.g, c.g AS h, count(*) AS n FROM em1 a JOIN few b ON a.k = b.g JOIN tiny c ON b.v = c.v GROUP BY 1, 2) q",
+    "deviation one side": pair("em1", "em2", "b.g", "var_pop(a.v)"), "float one side": pair("em1", "em2", "b.g", "round(sum(CAST(a.v AS float8)))"),
+    "polynomial ungrouped": "SELECT sum((a.v + b.v) * (a.i % 7 - b.v)) FROM em1 a JOIN em2 b ON a.k = b.k",
+    "case branches": pair("em1", "em2", what="sum(CASE WHEN a.v > 50 THEN b.v WHEN b.v > 20 THEN a.v ELSE 0 END)"),
+    "filter or": pair("em1", "em2", what="count(*) FILTER (WHERE a.v > 50 OR b.v < 0)"),
+    "quotient": pair("em1", "em2", "a.i % 3, b.i % 5", "sum(a.v / (b.v + 200))"),
+    "max of sum": pair("basket", "basket", "b.g", "max(a.v + b.v)"), "max of product": pair("basket", "basket", "b.g", "max(a.v * b.v)"),
+    "rollup": "SELECT count(*), sum(n) FROM (SELECT a.i % 9 AS x, b.i % 7 AS y, count(*) AS n FROM em1 a JOIN em2 b ON a.k = b.k GROUP BY ROLLUP (a.i % 9, b.i % 7)) q",
+    "text compared": "SELECT count(*), sum(n) FROM (SELECT a.v % 5 AS x, b.c AS y, count(*) AS n FROM words a JOIN dim b ON a.name < b.name WHERE a.i < 3000 AND b.id < 3000 GROUP BY 1, 2) q",
     "three way one side": "SELECT count(*), sum(n) FROM (SELECT a.g, sum(c.v) AS n FROM basket a JOIN few b ON a.k = b.k JOIN tiny c ON b.g = c.g GROUP BY 1) q",
 }
 

@@ -87,9 +87,11 @@ static tcudb_status groups_fit(const Fold *f, bool *fit, Error *err)
 static tcudb_status can_fold(Fold *f, bool *can, Error *err)
 {
     const Plan *contract = f->contract;
+    uint32_t nleft = contract->contract.nleft;
     f->any_count = false;
     f->counted = 0;
-    TRY(groups_fit(f, can, err));
+    *can = (f->side == 0 ? nleft : contract->contract.ngroups - nleft) > 0; /* else nothing is there to be folded */
+    if (*can) TRY(groups_fit(f, can, err));
     for (uint32_t i = 0; i < f->agg->agg.naggs && *can; i++) *can = takes_call(f, &f->agg->agg.aggs[i]);
     for (uint32_t i = 0; i < contract->contract.nouts; i++)
         *can &= !contract->contract.outs[i].bounded && contract->contract.outs[i].col.type.id != TYPE_FLOAT8;
