@@ -18,6 +18,7 @@
 #include "base/hot.h"
 #include "tensor/product_int.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -152,6 +153,7 @@ static bool mark_line(_Atomic uint64_t *line, uint32_t first, uint32_t n)
     bool twice = false;
     for (uint32_t some; n > 0; first += some, n -= some) {
         some = 64 - first % 64 < n ? 64 - first % 64 : n;
+        assert(some >= 1 && some <= 64);
         twice |= mark_word(&line[first / 64], (UINT64_MAX >> (64 - some)) << first % 64);
     }
     return twice;
