@@ -36,7 +36,7 @@ tcudb_status api_infos(Arena *arena, const PlanCol *cols, uint32_t n, tcudb_colu
         infos[i] = (tcudb_column_info){.name = name,
                                        .type_name = type_text,
                                        .type = (tcudb_type_id)type.id,
-                                       .precision = type.precision,
+                                       .precision = type.id == TYPE_NUMERIC ? type.precision : 0,
                                        .scale = type.scale,
                                        .length = type.length};
     }

@@ -133,6 +133,8 @@ tcudb_status bind_valuefunc(Binder *b, const PgQuery__SQLValueFunction *node, Ex
     switch (node->op) {
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_DATE: name = "current_date"; break;
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_LOCALTIMESTAMP_N:
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP_N:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_TIMESTAMP: name = "localtimestamp"; break;
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_ROLE:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_USER:
@@ -143,7 +145,10 @@ tcudb_status bind_valuefunc(Binder *b, const PgQuery__SQLValueFunction *node, Ex
     default: return error_unsupported(err, position, "this time function");
     }
     if (strstr(name, "current") != NULL || strstr(name, "local") != NULL) {
-        return bind_call(b, FUNC_FUNCTION, name, NULL, 0, position, position, out, err);
+        TRY(bind_call(b, FUNC_FUNCTION, name, NULL, 0, position, position, out, err));
+        if (node->typmod < 0 || node->typmod >= 6) return TCUDB_OK;
+        Type rounded = {.id = TYPE_TIMESTAMP, .precision = (uint8_t)(node->typmod + 1)};
+        return bind_coerce(b, *out, rounded, CAST_EXPLICIT, position, out, err);
     }
     Value value = {.type = TYPE(TYPE_TEXT), .str = str_of(name)}; /* there are no users: the program's name */
     *out = expr_const(b->arena, &value, position, err);

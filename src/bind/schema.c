@@ -184,7 +184,7 @@ static TypeFacts type_facts(Type type)
     case TYPE_VARCHAR: f = (TypeFacts){length, length < 0 ? no_limit : 4 * length, -1, -1, -1, -1, "varchar"}; break;
     case TYPE_BPCHAR: f = (TypeFacts){length, length < 0 ? no_limit : 4 * length, -1, -1, -1, -1, "bpchar"}; break;
     case TYPE_DATE: f.datetime = 0; break;
-    case TYPE_TIMESTAMP: f.datetime = 6, f.udt = "timestamp"; break;
+    case TYPE_TIMESTAMP: f.datetime = type.precision > 0 ? type.precision - 1 : 6, f.udt = "timestamp"; break;
     case TYPE_BOOL: f.udt = "bool"; break;
     default: break;
     }

@@ -8,6 +8,8 @@
  */
 #include "files/convert.h"
 
+#include "type/datetime.h"
+
 #include <assert.h>
 
 /* The loops' shared outcome of a row that the fast path leaves. */
@@ -322,6 +324,7 @@ static tcudb_status parse_timestamp(const Slow *s, const Str *texts, const uint6
     EACH_VALID_ROW(row, n, valid)
     {
         if (!fast_timestamp(texts[row], &data[row])) TRY(slow_parse(s, texts[row], row, data));
+        if (s->type.precision > 0) data[row] = timestamp_round(data[row], s->type.precision);
     }
     return TCUDB_OK;
 }

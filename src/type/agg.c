@@ -194,6 +194,8 @@ tcudb_status agg_resolve(Str name, const Type *args, uint32_t nargs, bool star, 
         bool same = line->args[a] == TYPE_NONE ? args[a].id != TYPE_UNKNOWN : line->args[a] == args[a].id;
         out->args[a] = same ? args[a] : TYPE(line->args[a] == TYPE_NONE ? TYPE_TEXT : line->args[a]);
     }
+    for (uint32_t a = 0; a < nargs; a++)
+        if (out->args[a].id == TYPE_TIMESTAMP) out->args[a] = TYPE(TYPE_TIMESTAMP);
     out->result = line->result == TYPE_NONE ? out->args[0] : TYPE(line->result);
     if (out->kind == AGG_SUM && out->args[0].id == TYPE_INT8) out->result = TYPE_DECIMAL(NUM_MAX_DIGITS, 0);
     if (out->kind == AGG_SUM && out->args[0].id == TYPE_NUMERIC && out->args[0].precision > 0)

@@ -41,6 +41,8 @@ static const Func cut_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, fa
 static const Func fit_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_fit_text};
 static const Func fit_interval = {"interval", FUNC_CAST, FUNC_STRICT,         CMP_NONE, 1, false,
                                   {INTERVAL}, INTERVAL,  interval_to_interval};
+static const Func round_timestamp = {"timestamp", FUNC_CAST, FUNC_STRICT,           CMP_NONE, 1, false,
+                                     {TIMESTAMP}, TIMESTAMP, timestamp_to_timestamp};
 static const Func rescale_numeric = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
                                      false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
 
@@ -84,6 +86,15 @@ static const Func *cast_numeric(Type from, Type to)
     return same_form && from.scale == to.scale && from.precision <= to.precision ? NULL : &rescale_numeric;
 }
 
+/* Between types that differ in their modifiers only; not of texts. */
+static const Func *cast_modifiers(Type from, Type to)
+{
+    if (to.id == TYPE_NUMERIC) return cast_numeric(from, to);
+    if (to.id == TYPE_INTERVAL && to.length != 0) return &fit_interval;
+    bool coarser = to.precision > 0 && (from.precision == 0 || from.precision > to.precision);
+    return to.id == TYPE_TIMESTAMP && coarser ? &round_timestamp : NULL;
+}
+
 tcudb_status func_cast(Type from, Type to, CastContext context, int position, const Func **out, Error *err)
 {
     *out = NULL;
@@ -94,9 +105,7 @@ tcudb_status func_cast(Type from, Type to, CastContext context, int position, co
         if (type_is_text(from))
             *out = type_is_text(to) ? cast_length(from, to, context) : &cast_from_text;
         else if (from.id == to.id)
-            *out = to.id == TYPE_NUMERIC                      ? cast_numeric(from, to)
-                   : to.id == TYPE_INTERVAL && to.length != 0 ? &fit_interval
-                                                              : NULL;
+            *out = cast_modifiers(from, to);
         else if (find_line(from.id, to.id) != NULL)
             *out = &find_line(from.id, to.id)->func;
         else if (to.id == TYPE_TEXT || (to.id == TYPE_VARCHAR && to.length == 0))

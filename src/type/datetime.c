@@ -148,6 +148,15 @@ uint32_t date_print(int32_t value, char *buffer)
     return (uint32_t)(at - buffer);
 }
 
+int64_t timestamp_round(int64_t value, uint8_t precision)
+{
+    if (precision == 0 || value == TIME_INFINITY || value == TIME_MINUS_INFINITY) return value;
+    int64_t unit = 1;
+    for (int digits = precision - 1; digits < 6; digits++) unit *= 10;
+    int64_t half = unit / 2;
+    return value >= 0 ? (value + half) / unit * unit : -((-value + half) / unit * unit);
+}
+
 uint32_t timestamp_print(int64_t value, char *buffer)
 {
     char *at = buffer;

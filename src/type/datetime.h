@@ -85,6 +85,8 @@ enum { INTERVAL_ALL_FIELDS = 0x7fff };
 void interval_cut(Interval *v, uint32_t fields);
 tcudb_status interval_parse(Str text, uint32_t fields, Interval *out, Error *err) MUST_CHECK;
 uint32_t date_print(int32_t value, char *buffer);
+/* To the digits of a timestamp(p), half away from 2000-01-01; `precision` as in Type. */
+int64_t timestamp_round(int64_t value, uint8_t precision);
 uint32_t timestamp_print(int64_t value, char *buffer);
 uint32_t interval_print(Interval value, char *buffer);
 int interval_compare(Interval a, Interval b);

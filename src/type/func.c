@@ -447,15 +447,17 @@ tcudb_status func_common_type(const Type *types, uint32_t n, const char *what, i
         }
     }
     if (common.id == TYPE_UNKNOWN) common = TYPE(TYPE_TEXT);
-    bool first = true, exact = strcmp(what, "IN") == 0 && common.id == TYPE_NUMERIC;
+    bool first = true, literal = false, exact = strcmp(what, "IN") == 0 && common.id == TYPE_NUMERIC;
     Type merged = TYPE(common.id);
     for (uint32_t i = 0; i < n; i++) {
+        literal |= types[i].id == TYPE_UNKNOWN;
         if (types[i].id == TYPE_UNKNOWN) continue;
         Type t = types[i].id == common.id ? types[i] : exact ? decimal_of(types[i]) : TYPE(common.id);
         if (common.id == TYPE_NUMERIC && !exact) t = decimal_of(types[i]);
         merged = first ? t : exact ? decimal_common(merged, t) : merge_modifiers(merged, t);
         first = false;
     }
+    if (literal && merged.id == TYPE_TIMESTAMP) merged = TYPE(TYPE_TIMESTAMP); /* a literal keeps its digits */
     *out = merged;
     return TCUDB_OK;
 }

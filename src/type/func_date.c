@@ -389,6 +389,13 @@ KERNEL(interval_to_interval)
     return TCUDB_OK;
 }
 
+KERNEL(timestamp_to_timestamp)
+{
+    const uint8_t precision = out->type.precision;
+    UNARY_ROWS(int64_t, int64_t, r = timestamp_round(x, precision));
+    return TCUDB_OK;
+}
+
 KERNEL(date_to_timestamp)
 {
     UNARY_ROWS(int32_t, int64_t, TRY(timestamp_from_date(x, &r, err)));

@@ -88,6 +88,8 @@ const char *type_name(Type type, char buffer[TYPE_NAME_MAX])
         snprintf(buffer, TYPE_NAME_MAX, "%s(%u,%u)", base, type.precision, type.scale);
     else if ((type.id == TYPE_VARCHAR || type.id == TYPE_BPCHAR) && type.length > 0)
         snprintf(buffer, TYPE_NAME_MAX, "%s(%u)", base, type.length);
+    else if (type.id == TYPE_TIMESTAMP && type.precision > 0)
+        snprintf(buffer, TYPE_NAME_MAX, "timestamp(%d) without time zone", type.precision - 1);
     else
         snprintf(buffer, TYPE_NAME_MAX, "%s", base);
     return buffer;
@@ -109,6 +111,7 @@ int32_t type_typmod(Type type)
 {
     if (type.id == TYPE_NUMERIC && type.precision > 0) return ((int32_t)type.precision << 16 | type.scale) + 4;
     if ((type.id == TYPE_VARCHAR || type.id == TYPE_BPCHAR) && type.length > 0) return (int32_t)type.length + 4;
+    if (type.id == TYPE_TIMESTAMP && type.precision > 0) return type.precision - 1;
     return -1;
 }
 
@@ -178,9 +181,10 @@ tcudb_status type_from_name(Str name, const int64_t *mods, uint32_t nmods, int p
     if (id == TYPE_NUMERIC) return numeric_modifiers(mods, nmods, position, out, err);
     if (id == TYPE_VARCHAR || id == TYPE_BPCHAR) return text_modifiers(mods, nmods, position, out, err);
     if (id == TYPE_INTERVAL) return interval_modifiers(mods, nmods, position, out, err);
-    if (id == TYPE_TIMESTAMP) {
-        if (nmods == 1 && mods[0] == 6) return TCUDB_OK; /* what it has anyway */
-        return error_unsupported(err, position, "a precision of type %s", type_info[id].name);
+    if (id == TYPE_TIMESTAMP && nmods == 1 &&
+        mods[0] >= 0) { /* six digits it has anyway; PostgreSQL takes more for six */
+        out->precision = mods[0] < 6 ? (uint8_t)(mods[0] + 1) : 0;
+        return TCUDB_OK;
     }
     return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "type modifier is not allowed for type \"%s\"",
                     type_info[id].short_name);

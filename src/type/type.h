@@ -33,7 +33,7 @@ typedef enum TypeId {
 
 typedef struct Type {
     uint8_t id;        /* TypeId */
-    uint8_t precision; /* numeric: 1..38; 0: not known, values are Num */
+    uint8_t precision; /* numeric: 1..38; 0: not known, values are Num. timestamp(p): p + 1; 0: six digits */
     uint8_t scale;     /* numeric with precision: 0..38 */
     uint32_t length;   /* varchar, char: characters, 0: no limit; interval: see datetime.h */
 } Type;

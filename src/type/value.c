@@ -155,7 +155,10 @@ tcudb_status value_parse(Str text, Type type, Arena *arena, Value *out, Error *e
     case TYPE_FLOAT4: return float4_parse(text, &out->f32, err);
     case TYPE_FLOAT8: return float8_parse(text, &out->f64, err);
     case TYPE_DATE: return date_parse(text, &out->i32, err);
-    case TYPE_TIMESTAMP: return timestamp_parse(text, &out->i64, err);
+    case TYPE_TIMESTAMP:
+        TRY(timestamp_parse(text, &out->i64, err));
+        out->i64 = timestamp_round(out->i64, type.precision);
+        return TCUDB_OK;
     case TYPE_INTERVAL: return interval_parse(text, type.length, &out->interval, err);
     case TYPE_UNKNOWN:
     case TYPE_TEXT:
