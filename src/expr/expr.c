@@ -92,6 +92,25 @@ static tcudb_status cast_const(Arena *arena, Expr *e, Type to, CastContext conte
     return TCUDB_OK;
 }
 
+tcudb_status expr_relabel(Arena *arena, Expr *e, Type to, int position, Expr **out, Error *err)
+{
+    *out = e;
+    if (type_equal(e->type, to)) return TCUDB_OK;
+    assert(type_phys(e->type) == type_phys(to));
+    bool modified = e->kind == EXPR_FUNC && e->func->kind == FUNC_CAST && (e->type.length > 0 || e->type.precision > 0);
+    if (modified) { /* its kernel looks at its type: x::varchar(2) stays cut as text */
+        *out = expr_func(arena, func_relabel(), to, &e, 1, position, err);
+        TRY_PTR(*out);
+        return TCUDB_OK;
+    }
+    *out = ARENA_NEW(arena, Expr, err);
+    TRY_PTR(*out);
+    **out = *e;
+    (*out)->type = to;
+    if (e->kind == EXPR_CONST) (*out)->value.type = to;
+    return TCUDB_OK;
+}
+
 tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out, Error *err)
 {
     if (type_equal(e->type, to)) {
@@ -104,15 +123,8 @@ tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int 
     *out = NULL;
     if (e->kind == EXPR_CONST) TRY(cast_const(arena, e, to, context, position, out, err));
     if (*out != NULL) return TCUDB_OK;
-    if (func != NULL) {
-        *out = expr_func(arena, func, to, &e, 1, position, err);
-    } else {
-        *out = ARENA_NEW(arena, Expr, err);
-        if (*out != NULL) {
-            **out = *e;
-            (*out)->type = to;
-        }
-    }
+    if (func == NULL) return expr_relabel(arena, e, to, position, out, err);
+    *out = expr_func(arena, func, to, &e, 1, position, err);
     TRY_PTR(*out);
     return TCUDB_OK;
 }

@@ -56,6 +56,9 @@ tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **arg
 tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out,
                        Error *err) MUST_CHECK;
 
+/* The same value under another type of the same form. */
+tcudb_status expr_relabel(Arena *arena, Expr *e, Type to, int position, Expr **out, Error *err) MUST_CHECK;
+
 bool expr_equal(const Expr *a, const Expr *b);
 /* Calls fn on e and everything below it, parents first; stops when fn returns false. */
 typedef bool (*ExprVisit)(void *ctx, const Expr *e);

@@ -104,8 +104,8 @@ static tcudb_status find_extremes(Corners *c, int side, bool *ok, Error *err)
     if (!c->e->sides[side].pre) return TCUDB_OK;
     TRY(eager_partial(c->e, side, AGG_MIN, c->leaves[side], &c->least[side], ok, err));
     TRY(eager_partial(c->e, side, AGG_MAX, c->leaves[side], &c->most[side], ok, err));
-    TRY(expr_relabel(c->e->opt, c->least[side], c->leaves[side]->type, &c->least[side], err));
-    return expr_relabel(c->e->opt, c->most[side], c->leaves[side]->type, &c->most[side], err);
+    TRY(expr_relabel(c->e->opt->arena, c->least[side], c->leaves[side]->type, 0, &c->least[side], err));
+    return expr_relabel(c->e->opt->arena, c->most[side], c->leaves[side]->type, 0, &c->most[side], err);
 }
 
 /* The corners among which the wanted extreme is. */

@@ -281,7 +281,7 @@ static tcudb_status split_extreme(Eager *e, AggKind kind, Expr *x, Type type, Ex
     if (!*ok) return TCUDB_OK;
     if (side >= 0 && e->sides[side].pre) TRY(eager_partial(e, side, kind, x, &x, ok, err));
     TRY(top(e, kind, x, final, err));
-    return expr_relabel(e->opt, *final, type, final, err);
+    return expr_relabel(e->opt->arena, *final, type, (*final)->position, final, err);
 }
 
 /* FILTER in the argument: CASE WHEN filter THEN x END; count(*) counts TRUEs. */

@@ -208,26 +208,13 @@ typedef struct Substitution {
     uint32_t n;
 } Substitution;
 
-tcudb_status expr_relabel(Opt *opt, Expr *e, Type type, Expr **out, Error *err)
-{
-    *out = e;
-    if (type_equal(e->type, type)) return TCUDB_OK;
-    assert(type_phys(e->type) == type_phys(type));
-    Expr *copy = ARENA_NEW(opt->arena, Expr, err);
-    TRY_PTR(copy);
-    *copy = *e;
-    copy->type = type;
-    if (e->kind == EXPR_CONST) copy->value.type = type;
-    *out = copy;
-    return TCUDB_OK;
-}
-
 static tcudb_status substitute_node(void *ctx, Expr *e, Expr **replacement, Error *err)
 {
     const Substitution *s = ctx;
     if (e->kind != EXPR_COL) return TCUDB_OK;
     for (uint32_t i = 0; i < s->n; i++)
-        if (s->exprs[i].col.id == e->col) return expr_relabel(s->opt, s->exprs[i].expr, e->type, replacement, err);
+        if (s->exprs[i].col.id == e->col)
+            return expr_relabel(s->opt->arena, s->exprs[i].expr, e->type, e->position, replacement, err);
     return TCUDB_OK;
 }
 

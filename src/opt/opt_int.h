@@ -154,8 +154,6 @@ tcudb_status expr_move_cast(Opt *opt, Expr *e, bool filter, Expr **out, Error *e
 /* "<" for CMP_LT, ...; NULL for CMP_NONE. And what it becomes when its sides are swapped. */
 const char *compare_symbol(FuncCompare compare);
 FuncCompare compare_swapped(FuncCompare compare);
-/* e under another type of the same layout (varchar as text). */
-tcudb_status expr_relabel(Opt *opt, Expr *e, Type type, Expr **out, Error *err) MUST_CHECK;
 /* Replaces columns by what `exprs` define. */
 tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t n, Expr **out, Error *err) MUST_CHECK;
 /* Replaces column from[i] by column to[i]. */

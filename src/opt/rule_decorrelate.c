@@ -45,7 +45,7 @@ static tcudb_status with_result(Opt *opt, const Plan *apply, Plan *input, Expr *
     uint32_t n;
     TRY(left_cols(opt, apply, &exprs, &n, 1, err));
     exprs[n].col = apply->apply.result;
-    TRY(expr_relabel(opt, value, apply->apply.result.type, &exprs[n].expr, err));
+    TRY(expr_relabel(opt->arena, value, apply->apply.result.type, value->position, &exprs[n].expr, err));
     return plan_project(opt->arena, input, exprs, n + 1, out, err);
 }
 
@@ -209,7 +209,7 @@ static tcudb_status lateral_to_join(Opt *opt, Plan *apply, const Pulled *p, Plan
         TRY_PTR(e);
         TRY(substitute(opt, p, e, &e, err));
         if (padded) TRY(padded_value(opt, &right, e, &marker, &e, err));
-        TRY(expr_relabel(opt, e, old_right->cols[i].type, &e, err));
+        TRY(expr_relabel(opt->arena, e, old_right->cols[i].type, e->position, &e, err));
         exprs[n++] = (NamedExpr){.col = old_right->cols[i], .expr = e};
     }
     TRY(plan_new_join(opt, padded ? JOIN_LEFT : JOIN_INNER, apply->inputs[0], right, p->preds.items, p->preds.n, &join,
@@ -328,7 +328,7 @@ static tcudb_status lateral_columns(Opt *opt, const Plan *apply, const Plan *agg
         e = expr_of_col(opt, &right->cols[i], err);
         TRY_PTR(e);
         TRY(over_aggregate(opt, right, agg, e, &e, having, ok, err));
-        TRY(expr_relabel(opt, e, right->cols[i].type, &e, err));
+        TRY(expr_relabel(opt->arena, e, right->cols[i].type, e->position, &e, err));
         (*exprs)[(*n)++] = (NamedExpr){.col = right->cols[i], .expr = e};
     }
     return TCUDB_OK;

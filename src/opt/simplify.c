@@ -271,7 +271,7 @@ static tcudb_status simplify_case(Opt *opt, Expr *e, Expr **out, Error *err)
     if (args.n % 2 == 0) TRY(list_add(opt, &args, e->args[e->nargs - 1], err));
     *out = e;
     if (args.n == e->nargs) return TCUDB_OK;
-    if (args.n == 1) return expr_relabel(opt, args.items[0], e->type, out, err);
+    if (args.n == 1) return expr_relabel(opt->arena, args.items[0], e->type, e->position, out, err);
     *out = expr_node(opt->arena, EXPR_CASE, e->type, args.items, args.n, e->position, err);
     TRY_PTR(*out);
     return TCUDB_OK;
@@ -291,7 +291,7 @@ static tcudb_status simplify_coalesce(Opt *opt, Expr *e, bool filter, Expr **out
     }
     *out = e;
     if (args.n == 0) return null_of(opt, e, out, err);
-    if (args.n == 1) return expr_relabel(opt, args.items[0], e->type, out, err);
+    if (args.n == 1) return expr_relabel(opt->arena, args.items[0], e->type, e->position, out, err);
     if (args.n == e->nargs) return TCUDB_OK;
     *out = expr_node(opt->arena, EXPR_COALESCE, e->type, args.items, args.n, e->position, err);
     TRY_PTR(*out);

@@ -46,6 +46,24 @@ static const Func round_timestamp = {"timestamp", FUNC_CAST, FUNC_STRICT,       
 static const Func rescale_numeric = {"numeric", FUNC_CAST, FUNC_STRICT, CMP_NONE,          1,
                                      false,     {NUMERIC}, NUMERIC,     numeric_to_numeric};
 
+static const Func relabel = {"relabel", FUNC_CAST,   FUNC_STRICT, CMP_NONE,      1,
+                             false,     {TYPE_NONE}, TYPE_NONE,   any_relabelled};
+
+const Func *func_relabel(void)
+{
+    return &relabel;
+}
+
+/* The same bits. */
+KERNEL(any_relabelled)
+{
+    const size_t size = phys_size((Phys)out->phys);
+    const char *from = args[0].data;
+    char *to = out->data;
+    EACH_ROW(i, row) memcpy(to + row * size, from + row * STRIDE(args[0]) * size, size);
+    return TCUDB_OK;
+}
+
 static const CastLine *find_line(uint8_t from, uint8_t to)
 {
     for (size_t i = 0; i < CAST_COUNT; i++)

@@ -457,7 +457,8 @@ tcudb_status func_common_type(const Type *types, uint32_t n, const char *what, i
         merged = first ? t : exact ? decimal_common(merged, t) : merge_modifiers(merged, t);
         first = false;
     }
-    if (literal && merged.id == TYPE_TIMESTAMP) merged = TYPE(TYPE_TIMESTAMP); /* a literal keeps its digits */
+    /* a literal keeps its digits and characters */
+    if (literal && (merged.id == TYPE_TIMESTAMP || merged.id == TYPE_VARCHAR)) merged = TYPE(merged.id);
     *out = merged;
     return TCUDB_OK;
 }

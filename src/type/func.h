@@ -71,6 +71,9 @@ typedef struct FuncCall {
     Type result;
 } FuncCall;
 
+/* A cast that changes no bit: for values of a cast whose kernel looks at the modifiers of the type it casts to. */
+const Func *func_relabel(void);
+
 /* The texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
 tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const char *function, Str **out, uint32_t *n,
                               Error *err) MUST_CHECK;

@@ -153,7 +153,8 @@ uint32_t utf8_prefix(Str text, uint32_t n);
 
 /* Casts that have no line in func.def: cast.c chooses them. */
 FuncEvalType text_to_any, any_to_text, text_cut_varchar, text_fit_varchar, text_cut_bpchar, text_fit_bpchar;
-FuncEvalType numeric_to_numeric, interval_to_interval, timestamp_to_timestamp, any_cut_text, any_fit_text;
+FuncEvalType numeric_to_numeric, interval_to_interval, timestamp_to_timestamp, any_relabelled, any_cut_text,
+    any_fit_text;
 
 /* Text forms. *_print write a NUL-terminated text of less than NUM_TEXT_MAX bytes and return its length. */
 uint32_t int_print(int64_t value, char *buffer);

@@ -1,0 +1,21 @@
+-- A value that was cast to a type with modifiers keeps what they did to it, whatever uses it.
+create table t(id int, b text, n numeric, c varchar(8), a timestamp, m numeric(12,4));
+insert into t values (1, 'abcdef', 1.23456, 'xyz', '2020-01-01 00:00:00.7', 12345.6789), (2, 'a', -99.995, null, '1999-12-31 23:59:59.5', -0.0001), (3, null, null, 'abcdefgh', null, null);
+select id, (b::varchar(2))::text, b::varchar(2) || 'x', length(b::varchar(3)), b::char(3)::text || '|', (b::varchar(4))::varchar, upper(c::varchar(2)), c::char(2) || '|', b::varchar(3)::varchar(5) || '.', n::varchar(3) || 'y', id::char(2) || '|' from t order by id;
+select id, coalesce(b::varchar(1), 'none'), case when id > 0 then b::varchar(2) else b end, nullif(b::varchar(1), 'a'), b::varchar(1) in ('a', 'ab'), b::varchar(1) = 'a', b::char(2) = 'ab', b::varchar(2) like 'ab', greatest(b::varchar(1), c::varchar(2)) from t order by id;
+select id from t where b::varchar(2) = 'ab' or c::varchar(3)::text = 'xyz' order by id;
+select b::varchar(1)::text, count(*) from t group by 1 order by 1;
+select max(b::varchar(1)), min(c::char(2)), string_agg(b::varchar(1), ',' order by id), count(distinct b::varchar(1)) from t;
+select x.id, y.id from t x join t y on x.b::varchar(1) = y.b order by 1, 2;
+select b::varchar(1) from t union select c::varchar(2) from t order by 1;
+select id, a::timestamp(0) + interval '0 s', date_trunc('second', a::timestamp(0)), a::timestamp(0) = a, extract(second from a::timestamp(0)), max(a::timestamp(0)) over (order by id), a::timestamp(0)::timestamp(3), a::timestamp(0)::text, a::timestamp(0)::date from t order by id;
+select max(a::timestamp(0)), count(distinct a::timestamp(0)) from t;
+select id, n::numeric(5,1) + 0, m::numeric(8,2)::numeric(12,2), m::numeric(8,2)::numeric, round(n::numeric(6,2), 4), n::numeric(5,1)::float8 * 2, m::numeric(10,1)::int from t order by id;
+select 12345.6::numeric(8,2)::numeric(10,2), m::numeric(6,2)::numeric(12,2) from t where id = 1;
+select m::numeric(5,2)::numeric(12,2) from t where id = 1;
+select interval '1 day 2:03:04.567' second(0) + interval '0', (b || ' day')::interval from t where false;
+insert into t(id, c) select 10 + id, b::varchar(2) from t where id < 3 returning c;
+create view v as select id, b::varchar(2) as k from t;
+select k || '!', length(k) from v where k is not null order by 1;
+select k || '!', length(k), q from (select b::varchar(2) k, a::timestamp(0) q from t) s order by 1, 3;
+select s.k || (select x.k from (select b::varchar(1)::text as k from t where id = 1) x) from (select b::varchar(2) k from t) s order by 1;
