@@ -147,6 +147,18 @@ static bool shrinks(Opt *opt, Plan *agg)
     return forced || (rows > GAIN * leaf_rows(opt, agg->inputs[0]) && rows > GAIN * agg->rows);
 }
 
+/* Without groups and keys (a cross product into one group) the sums are a row even of no rows: then it has to go. */
+static tcudb_status drop_empty_sums(Opt *opt, const Half *half, Plan **summed, Error *err)
+{
+    Value zero = {.type = TYPE(TYPE_INT8)};
+    Expr *none, *count, *some;
+    if (half->agg->agg.ngroups > 0) return TCUDB_OK;
+    TRY_PTR(none = expr_const(opt->arena, &zero, 0, err));
+    TRY_PTR(count = expr_of_col(opt, &half->count, err));
+    TRY(expr_operator(opt, ">", count, none, &some, err));
+    return plan_add_filter(opt, summed, &some, 1, err);
+}
+
 /* A half that is a join with many more rows than its relations is summed first: as a contraction of its own, or, where
  * one of its relations has all the groups and keys, by sums below the join. Else the half stays as it is: the operator
  * adds equal rows itself. */
@@ -165,6 +177,7 @@ tcudb_status contract_half(Opt *opt, Plan *node, uint32_t side, Error *err)
         *node = before;
         return TCUDB_OK;
     }
+    TRY(drop_empty_sums(opt, &half, &summed, err));
     node->inputs[side] = summed;
     return weigh_terms(opt, node, side, &half, err);
 }

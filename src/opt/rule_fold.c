@@ -182,14 +182,16 @@ static tcudb_status fold(Fold *f, Plan **slot, Error *err)
     uint32_t ngroups = agg->agg.ngroups, naggs = agg->agg.naggs;
     NamedExpr *finals = ARENA_ARRAY(f->opt->arena, NamedExpr, agg->ncols + 1, err);
     uint32_t *outs = ARENA_ARRAY(f->opt->arena, uint32_t, naggs + 1, err);
+    PlanCol *cols = ARENA_ARRAY(f->opt->arena, PlanCol, agg->ncols + 1, err); /* a filter above may share agg's */
     TRY_PTR(finals);
     TRY_PTR(outs);
+    TRY_PTR(cols);
     for (uint32_t i = 0; i < naggs; i++)
         if (agg->agg.aggs[i].kind == AGG_SUM)
             outs[i] = (uint32_t)(find_out(c, agg->agg.aggs[i].args[0]) - c->contract.outs);
     TRY(fold_contract(f, err));
     for (uint32_t i = 0; i < agg->ncols; i++) {
-        finals[i].col = agg->cols[i];
+        finals[i].col = cols[i] = agg->cols[i];
         TRY_PTR(finals[i].expr = expr_of_col(f->opt, &agg->cols[i], err));
         for (uint32_t a = 0; a < naggs; a++) {
             AggCall *call = &agg->agg.aggs[a];
@@ -198,10 +200,11 @@ static tcudb_status fold(Fold *f, Plan **slot, Error *err)
             const PlanCol *col = count ? &c->contract.cells : &c->contract.outs[outs[a]].col;
             TRY(fold_call(f, col, call, &finals[i], err));
             if (count && ngroups == 0) TRY(zero_if_null(f, &finals[i], err));
-            agg->cols[i] = call->col;
+            cols[i] = call->col;
             break;
         }
     }
+    agg->cols = cols;
     f->opt->changed = true;
     return plan_project(f->opt->arena, agg, finals, agg->ncols, slot, err);
 }
