@@ -69,7 +69,7 @@ static void *run_call(void *arg)
 tcudb_status stack_call(void (*fn)(void *ctx), void *ctx, Error *err)
 {
     Call call = {fn, ctx};
-    pthread_t thread;
+    pthread_t thread = 0;
     if (stack_left() >= STACK_ENOUGH) {
         fn(ctx);
         return TCUDB_OK;

@@ -189,8 +189,9 @@ tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
     const Vector *v = &batch->cols[t->col];
     Heap *h = &t->heaps[w->id];
     if (v->form == VEC_CONST) return TCUDB_OK;
-    uint64_t words[BATCH_ROWS], flip = t->descending ? UINT64_MAX : 0;
-    uint16_t *sel = arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 16) * sizeof *sel, err);
+    uint64_t flip = t->descending ? UINT64_MAX : 0;
+    uint64_t *words = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *words, err);
+    uint16_t *sel = words == NULL ? NULL : arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 16) * sizeof *sel, err);
     TRY_PTR(sel);
     TRY(words_of(h, w, batch, v, words, err));
     uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);

@@ -44,12 +44,12 @@ typedef struct AggCall {
     PlanCol col;
     AggKind kind;
     uint32_t nargs;
-    Expr *args[2]; /* already cast to the aggregate's argument types */
-    bool distinct;
+    Expr *args[2];  /* already cast to the aggregate's argument types */
     SortKey *order; /* STRING_AGG: the order its rows are taken in */
+    Expr *filter;   /* FILTER (WHERE ...), or NULL */
     uint32_t norder;
+    bool distinct;
     bool descending; /* ordered sets: WITHIN GROUP (ORDER BY ... DESC) */
-    Expr *filter;    /* FILTER (WHERE ...), or NULL */
 } AggCall;
 
 /* Window functions: the result for a row depends on its partition's rows in the window's order. */

@@ -49,7 +49,8 @@ static double operand_bytes(const ProductRun *run, bool left, uint32_t groups, u
 {
     const Operand *ops = left ? run->left_ops : run->right_ops;
     bool limbs[COLUMNS] = {!bits}, doubles[COLUMNS] = {false};
-    double bytes = bits ? ((double)groups + BIT_TILE) * ((keys + BIT_LINE - 1) / BIT_LINE) * (BIT_LINE / 8) : 0;
+    uint32_t lines = (keys + BIT_LINE - 1) / BIT_LINE, line = BIT_LINE / 8;
+    double bytes = bits ? ((double)groups + BIT_TILE) * lines * line : 0;
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         Product product = run->spec->products[p];
         (run->in_doubles[p] ? doubles : limbs)[operand_index(left ? product.left : product.right)] = true;
