@@ -71,8 +71,8 @@ PATTERNS = [
     ("Q2 sum over the middle", "SELECT a.g, c.g AS h, sum(b.v) AS s, sum(a.v * b.s * c.s) AS t FROM a, b, b c WHERE a.k = b.k AND b.x = c.x AND b.s = 2 AND a.x = 3 GROUP BY a.g, c.g", "sums"),
     # ---- section 3.3: grouped and ungrouped aggregates
     ("Q3", f"SELECT sum(a.v) AS s, b.v {JOIN} GROUP BY b.v", "vector"),
-    ("Q3 count", f"SELECT count(*) AS n, count(a.v) AS c, b.g {JOIN} GROUP BY b.g", "vector"),
-    ("Q3 avg", f"SELECT avg(a.v) AS m, b.g {JOIN} GROUP BY b.g", "vector"),
+    ("Q3 count", f"SELECT count(*) AS n, count(a.v) AS c, b.g {JOIN} GROUP BY b.g", "sums"),
+    ("Q3 avg", f"SELECT avg(a.v) AS m, b.g {JOIN} GROUP BY b.g", "sums"),
     ("Q3 over both", both("", "sum(a.v) AS s, count(*) AS n, avg(b.p) AS m")[1], "contraction"),
     ("Q4", f"SELECT sum(a.v * b.v) AS s {JOIN}", "vector"),
     ("Q4 with avg, count", f"SELECT sum(a.v * b.v) AS s, count(*) AS n, avg(a.v) AS m {JOIN}", "vector"),
@@ -120,7 +120,7 @@ PATTERNS = [
      "WHERE p.id = o.id AND e.src = p.id GROUP BY e.dst", "No contraction: "),
     ("two steps", "SELECT x.src, y.dst, count(*) AS n FROM edge x JOIN edge y ON x.dst = y.src GROUP BY x.src, y.dst", "contraction"),
     ("baskets", "SELECT x.item, y.item AS other, count(*) AS n FROM line x JOIN line y USING (basket) GROUP BY 1, 2", "contraction"),
-    ("baskets, pairs once", "SELECT x.item, y.item AS other, count(*) AS n FROM line x JOIN line y USING (basket) WHERE x.item < y.item GROUP BY 1, 2", "Candidate sparse"),
+    ("baskets, pairs once", "SELECT x.item, y.item AS other, count(*) AS n FROM line x JOIN line y USING (basket) WHERE x.item < y.item GROUP BY 1, 2", "sums"),
     ("common neighbours", "SELECT x.src, y.src AS other, count(*) AS n FROM edge x JOIN edge y ON x.dst = y.dst GROUP BY 1, 2 HAVING count(*) > 1", "contraction"),
     # ---- inside larger queries
     ("in a subquery", f"SELECT max(n), count(*) AS c FROM (SELECT a.g, b.g AS h, count(*) AS n {BOTH}) AS q WHERE n > 3", "contraction"),
