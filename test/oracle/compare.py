@@ -70,6 +70,18 @@ def _match_floats(a, b, floats):
     return True
 
 
+class Remembered:
+    """PostgreSQL's answers, asked once a query."""
+
+    def __init__(self, db):
+        self.db, self.answers = db, {}
+
+    def run(self, sql):
+        if sql not in self.answers:
+            self.answers[sql] = self.db.run(sql)
+        return self.answers[sql]
+
+
 class Tally:
     def __init__(self):
         self.same = self.unsupported = self.both_failed = 0

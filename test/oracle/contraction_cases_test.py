@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from compare import Tally  # noqa: E402
+from compare import Remembered, Tally  # noqa: E402
 from engine import Database  # noqa: E402
 from postgres import Cluster, Error, Result, Skip  # noqa: E402
 
@@ -145,18 +145,6 @@ def make(db, statements):
         result = db.run(statement)
         if result.error:
             raise SystemExit(f"{result.error.message}\n    {statement}")
-
-
-class Remembered:
-    """PostgreSQL's answers, asked once a query."""
-
-    def __init__(self, db):
-        self.db, self.answers = db, {}
-
-    def run(self, sql):
-        if sql not in self.answers:
-            self.answers[sql] = self.db.run(sql)
-        return self.answers[sql]
 
 
 ORDINARY_ONLY = {"empty join", "MIN x MIN as bigint"}  # proven empty; a product that bigint may not hold

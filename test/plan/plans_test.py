@@ -7,6 +7,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "oracle"))
+from default_rates import SETTINGS, fix_rates  # noqa: E402
+
 TCUDB = pathlib.Path(os.environ.get("BUILD", HERE.parent.parent / "build")) / "tcudb"
 
 
@@ -20,7 +23,9 @@ def read(path):
         if key == "setup":
             setup.append(value + ";")
         elif key == "query":
-            cases.append((number, value, []))
+            cases.append((number, value, [], []))
+        elif key == "set":
+            cases[-1][3].append(value)
         else:
             cases[-1][2].append((key, value))
     return setup, cases
@@ -28,7 +33,10 @@ def read(path):
 
 def final_plans(setup, cases):
     """The plan after the last rule and the physical one, for each query; column numbers and estimates removed."""
-    script = setup + [f"SELECT '~~{i}';\nEXPLAIN (STAGES) {query};" for i, (_, query, _) in enumerate(cases)]
+    script = [f"{setting};" for setting in SETTINGS] + setup
+    for i, (_, query, _, settings) in enumerate(cases):
+        script += [f"SET {setting};" for setting in settings] + [f"SELECT '~~{i}';\nEXPLAIN (STAGES) {query};"]
+        script += [f"RESET {setting.split()[0]};" for setting in settings]
     done = subprocess.run([TCUDB, "-X", "-q", "-t", "-A", "-v", "ON_ERROR_STOP=0", "-f", "-"], input="\n".join(script),
                           capture_output=True, text=True)
     plans = {}
@@ -52,11 +60,12 @@ def holds(key, value, plans):
 
 
 def main():
+    fix_rates()
     passed = failed = 0
     for path in sorted(HERE.glob("*.cases")):
         setup, cases = read(path)
         plans, errors = final_plans(setup, cases)
-        for i, (number, query, checks) in enumerate(cases):
+        for i, (number, query, checks, _) in enumerate(cases):
             both = plans.get(i, ["", ""])
             faults = [f"{k}: {v}" for k, v in checks if not both[0].strip() or not holds(k, v, both)]
             passed += not faults
