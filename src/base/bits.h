@@ -34,6 +34,18 @@ static inline void bit_clear(uint64_t *bits, size_t i)
     bits[i >> 6] &= ~(UINT64_C(1) << (i & 63));
 }
 
+/* The number of n words, least significant first, x m; what does not fit is returned. */
+static inline uint64_t limbs_times(uint64_t *limb, int n, uint64_t m)
+{
+    uint128 carry = 0;
+    for (int i = 0; i < n; i++) {
+        carry += (uint128)limb[i] * m;
+        limb[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    return (uint64_t)carry;
+}
+
 static inline uint32_t bit_width64(uint64_t v)
 {
     return v == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(v);

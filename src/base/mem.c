@@ -312,6 +312,18 @@ void *arena_alloc(Arena *arena, size_t size, Error *err)
     return ptr;
 }
 
+void *arena_more(Arena *arena, void *items, uint32_t n, uint32_t *cap, size_t size, Error *err)
+{
+    enum { FIRST = 8 };
+    if (n < *cap) return items;
+    uint32_t more = *cap == 0 ? FIRST : 2 * *cap;
+    void *grown = arena_alloc(arena, more * size, err);
+    if (grown == NULL) return NULL;
+    if (n > 0) memcpy(grown, items, n * size);
+    *cap = more;
+    return grown;
+}
+
 char *arena_strndup(Arena *arena, const char *text, size_t n, Error *err)
 {
     char *copy = arena_alloc_raw(arena, n + 1, err);

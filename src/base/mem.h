@@ -75,6 +75,10 @@ char *arena_printf(Arena *arena, Error *err, const char *format, ...) PRINTF_LIK
 /* p = ARENA_NEW(arena, T, err); p = ARENA_ARRAY(arena, T, n, err): typed, zeroed. */
 #define ARENA_NEW(arena, T, err)      ((T *)arena_alloc((arena), sizeof(T), (err)))
 #define ARENA_ARRAY(arena, T, n, err) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(n), (err)))
+/* items = ARENA_MORE(arena, items, n, &cap, err): room for an item behind n ones: the array itself, or where it is full
+ * (cap items; 0 and NULL at first) a copy with at least twice the room, zeroed behind the items. NULL: no memory. */
+#define ARENA_MORE(arena, items, n, cap, err) arena_more((arena), (items), (n), (cap), sizeof *(items), (err))
+void *arena_more(Arena *arena, void *items, uint32_t n, uint32_t *cap, size_t size, Error *err) MUST_CHECK;
 /* Returns TCUDB_NOMEM from the enclosing function when the pointer is NULL (err is already set). */
 #define TRY_PTR(p)                                                                                                     \
     do {                                                                                                               \

@@ -40,14 +40,7 @@ static void skip_space(Literal *l)
 
 static tcudb_status add_item(Literal *l, const Value *value, Error *err)
 {
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap == 0 ? 8 : 2 * l->cap;
-        Expr **items = ARENA_ARRAY(l->b->arena, Expr *, cap, err);
-        TRY_PTR(items);
-        if (l->n > 0) memcpy(items, l->items, l->n * sizeof *items);
-        l->items = items;
-        l->cap = cap;
-    }
+    TRY_PTR(l->items = ARENA_MORE(l->b->arena, l->items, l->n, &l->cap, err));
     l->items[l->n] = expr_const(l->b->arena, value, l->position, err);
     TRY_PTR(l->items[l->n++]);
     return TCUDB_OK;

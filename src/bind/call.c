@@ -66,14 +66,7 @@ static tcudb_status add_aggregate(Binder *b, Block *block, const AggCall *call, 
         *out = &block->aggs[i];
         if (same_call(*out, call)) return TCUDB_OK;
     }
-    if (block->naggs == block->aggs_cap) {
-        uint32_t cap = block->aggs_cap == 0 ? 8 : block->aggs_cap * 2;
-        AggCall *aggs = ARENA_ARRAY(b->arena, AggCall, cap, err);
-        TRY_PTR(aggs);
-        if (block->naggs > 0) memcpy(aggs, block->aggs, sizeof *aggs * block->naggs);
-        block->aggs = aggs;
-        block->aggs_cap = cap;
-    }
+    TRY_PTR(block->aggs = ARENA_MORE(b->arena, block->aggs, block->naggs, &block->aggs_cap, err));
     block->aggs[block->naggs] = *call;
     block->aggs[block->naggs].col = bind_new_col(b, call->col.type, call->col.name);
     *out = &block->aggs[block->naggs++];

@@ -49,14 +49,7 @@ tcudb_status bind_scope_item_of_plan(Binder *b, Str name, const Plan *plan, uint
 
 tcudb_status bind_scope_add(Binder *b, Block *block, ScopeItem *item, Error *err)
 {
-    if (block->nitems == block->items_cap) {
-        uint32_t cap = block->items_cap == 0 ? 8 : block->items_cap * 2;
-        ScopeItem **items = ARENA_ARRAY(b->arena, ScopeItem *, cap, err);
-        TRY_PTR(items);
-        if (block->nitems > 0) memcpy(items, block->items, sizeof *items * block->nitems);
-        block->items = items;
-        block->items_cap = cap;
-    }
+    TRY_PTR(block->items = ARENA_MORE(b->arena, block->items, block->nitems, &block->items_cap, err));
     block->items[block->nitems++] = item;
     return TCUDB_OK;
 }

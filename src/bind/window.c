@@ -378,14 +378,7 @@ static tcudb_status add_call(Binder *b, Block *block, WindowDef *def, WindowCall
     while (*at != NULL && !same_window(*at, def)) at = &(*at)->next;
     if (*at == NULL) *at = def;
     def = *at;
-    if (def->ncalls == def->cap) {
-        uint32_t cap = def->cap == 0 ? 4 : def->cap * 2;
-        WindowCall *calls = ARENA_ARRAY(b->arena, WindowCall, cap, err);
-        TRY_PTR(calls);
-        if (def->ncalls > 0) memcpy(calls, def->calls, sizeof *calls * def->ncalls);
-        def->calls = calls;
-        def->cap = cap;
-    }
+    TRY_PTR(def->calls = ARENA_MORE(b->arena, def->calls, def->ncalls, &def->cap, err));
     call->col = bind_new_col(b, call->col.type, name);
     call->agg.col = call->col;
     def->calls[def->ncalls++] = *call;

@@ -12,17 +12,6 @@
 
 enum { SQUARE_LIMBS = 5 };
 
-static void times(MomentsWide *s, uint64_t m)
-{
-    uint128 carry = 0;
-    for (int i = 0; i < SQUARE_LIMBS; i++) {
-        carry += (uint128)s->squares[i] * m;
-        s->squares[i] = (uint64_t)carry;
-        carry >>= 64;
-    }
-    s->sum.overflow |= carry != 0;
-}
-
 static void add_limbs(MomentsWide *s, const uint64_t *limb, int n)
 {
     uint128 carry = 0;
@@ -38,7 +27,7 @@ static void raise_scale(MomentsWide *s, int32_t scale)
 {
     while (s->sum.scale < scale && !s->sum.overflow) {
         agg_wide_times10(&s->sum);
-        times(s, 100);
+        s->sum.overflow |= limbs_times(s->squares, SQUARE_LIMBS, 100) != 0;
     }
 }
 

@@ -44,13 +44,7 @@ static tcudb_status add_group(Finer *f, Expr *e, Expr **ref, Error *err)
 {
     uint32_t g = 0;
     while (g < f->ngroups && !expr_equal(f->groups[g].expr, e)) g++;
-    if (g == f->cap) {
-        NamedExpr *more = ARENA_ARRAY(f->opt->arena, NamedExpr, 2 * f->cap + 8, err);
-        TRY_PTR(more);
-        if (g > 0) memcpy(more, f->groups, g * sizeof *more);
-        f->groups = more;
-        f->cap = 2 * f->cap + 8;
-    }
+    TRY_PTR(f->groups = ARENA_MORE(f->opt->arena, f->groups, f->ngroups, &f->cap, err));
     if (g == f->ngroups) f->groups[f->ngroups++] = (NamedExpr){.col = opt_new_col(f->opt, e->type, "key"), .expr = e};
     *ref = expr_of_col(f->opt, &f->groups[g].col, err);
     return *ref == NULL ? TCUDB_NOMEM : TCUDB_OK;

@@ -31,18 +31,6 @@ int eager_side(const Eager *e, const Expr *x)
     return left == right ? -1 : right;
 }
 
-static tcudb_status grow_calls(Opt *opt, AggCall **calls, uint32_t n, uint32_t *cap, Error *err)
-{
-    if (n < *cap) return TCUDB_OK;
-    uint32_t more = *cap == 0 ? 4 : 2 * *cap;
-    AggCall *grown = ARENA_ARRAY(opt->arena, AggCall, more, err);
-    TRY_PTR(grown);
-    if (n > 0) memcpy(grown, *calls, n * sizeof *grown);
-    *calls = grown;
-    *cap = more;
-    return TCUDB_OK;
-}
-
 static tcudb_status result_type(AggKind kind, const Expr *arg, Type *out, Error *err)
 {
     AggCallType type;
@@ -68,7 +56,7 @@ static tcudb_status call_column(Opt *opt, AggCall **calls, uint32_t *n, uint32_t
     }
     Type type;
     TRY(result_type(kind, arg, &type, err));
-    TRY(grow_calls(opt, calls, *n, cap, err));
+    TRY_PTR(*calls = ARENA_MORE(opt->arena, *calls, *n, cap, err));
     AggCall *c = &(*calls)[(*n)++];
     *c = (AggCall){.col = opt_new_col(opt, type, agg_name(kind)), .kind = kind, .nargs = arg != NULL, .args = {arg}};
     *out = expr_of_col(opt, &c->col, err);

@@ -11,14 +11,7 @@
 tcudb_status list_add(Opt *opt, ExprList *list, Expr *e, Error *err)
 {
     assert(e != NULL);
-    if (list->n == list->cap) {
-        uint32_t cap = list->cap == 0 ? 4 : 2 * list->cap;
-        Expr **grown = ARENA_ARRAY(opt->arena, Expr *, cap, err);
-        TRY_PTR(grown);
-        if (list->n > 0) memcpy(grown, list->items, list->n * sizeof *grown);
-        list->items = grown;
-        list->cap = cap;
-    }
+    TRY_PTR(list->items = ARENA_MORE(opt->arena, list->items, list->n, &list->cap, err));
     list->items[list->n++] = e;
     return TCUDB_OK;
 }

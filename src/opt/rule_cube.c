@@ -32,14 +32,7 @@ typedef struct Cube {
 
 static tcudb_status add_slot(Cube *c, Plan **slot, Error *err)
 {
-    if (c->nslots == c->cap) {
-        uint32_t cap = 2 * c->cap + 8;
-        Plan ***grown = ARENA_ARRAY(c->opt->arena, Plan **, cap, err);
-        TRY_PTR(grown);
-        if (c->nslots > 0) memcpy(grown, c->slots, c->nslots * sizeof *grown);
-        c->slots = grown;
-        c->cap = cap;
-    }
+    TRY_PTR(c->slots = ARENA_MORE(c->opt->arena, c->slots, c->nslots, &c->cap, err));
     c->slots[c->nslots++] = slot;
     return TCUDB_OK;
 }

@@ -664,13 +664,7 @@ static tcudb_status split(Arena *arena, const Regex *re, Str s, Str **out, uint3
     while (hit) {
         TRY(next_split(re, s, &at, last_end, &found, &hit, err));
         uint32_t end = hit ? (uint32_t)(found.ptr - s.ptr) : s.len;
-        if (*n == cap) {
-            Str *more = ARENA_ARRAY(arena, Str, cap == 0 ? 16 : 2 * cap, err);
-            TRY_PTR(more);
-            if (cap > 0) memcpy(more, *out, cap * sizeof *more);
-            cap = cap == 0 ? 16 : 2 * cap;
-            *out = more;
-        }
+        TRY_PTR(*out = ARENA_MORE(arena, *out, *n, &cap, err));
         (*out)[(*n)++] = end > last_end ? (Str){s.ptr + last_end, end - last_end} : (Str){"", 0};
         if (hit) last_end = end + found.len;
     }

@@ -18,23 +18,11 @@ typedef struct Wide {
     uint64_t limb[LIMBS]; /* least significant first */
 } Wide;
 
-/* v x m; false: it does not fit. */
-static bool times(Wide *v, uint64_t m)
-{
-    uint128 carry = 0;
-    for (int i = 0; i < LIMBS; i++) {
-        carry += (uint128)v->limb[i] * m;
-        v->limb[i] = (uint64_t)carry;
-        carry >>= 64;
-    }
-    return carry == 0;
-}
-
 static bool times_pow10(Wide *v, int n)
 {
     bool fits = true;
-    for (; n >= 18; n -= 18) fits &= times(v, (uint64_t)num_pow10(18));
-    return times(v, (uint64_t)num_pow10(n)) && fits;
+    for (; n >= 18; n -= 18) fits &= limbs_times(v->limb, LIMBS, (uint64_t)num_pow10(18)) == 0;
+    return limbs_times(v->limb, LIMBS, (uint64_t)num_pow10(n)) == 0 && fits;
 }
 
 static void add_at(Wide *v, int i, uint128 more)
@@ -147,7 +135,7 @@ tcudb_status num_variance_wide(int64_t n, const NumMoments *m, bool sample, bool
     Wide a = {{0}}, b = square_of(m->sum);
     memcpy(a.limb, m->squares, sizeof m->squares);
     *out = NUM_INT(0);
-    if (!times(&a, (uint64_t)n)) return num_overflow(err);
+    if (limbs_times(a.limb, LIMBS, (uint64_t)n) != 0) return num_overflow(err);
     if (!subtract(&a, &b) || is_zero(&a)) return TCUDB_OK;
     uint128 divisor = (uint128)(uint64_t)n * (uint64_t)(sample ? n - 1 : n);
     int scale = quotient_scale(&a, 2 * m->scale, divisor);

@@ -11,24 +11,12 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-from compare import Tally  # noqa: E402
+from compare import Remembered, Tally  # noqa: E402
 from engine import Database  # noqa: E402
 from postgres import Cluster, Skip  # noqa: E402
 
 MODES = [["RESET tcudb.engine", "SET tcudb.optimizer = on"], ["SET tcudb.optimizer = off"],
          ["SET tcudb.optimizer = on", "SET tcudb.engine = tcu"]]
-
-
-class Remembered:
-    """A connection that runs each statement once."""
-
-    def __init__(self, connection):
-        self.connection, self.results = connection, {}
-
-    def run(self, sql):
-        if sql not in self.results:
-            self.results[sql] = self.connection.run(sql)
-        return self.results[sql]
 
 
 def generate(seed, queries):
