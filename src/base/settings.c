@@ -267,3 +267,31 @@ bool settings_at(uint32_t i, const char **name, const char **help)
     *help = table[i].help;
     return true;
 }
+
+/* Parameters that only SHOW knows, as PostgreSQL 15 reports them. */
+static const struct {
+    const char *name;
+    const char *value;
+} fixed[] = {
+    {"server_version", "15.0"},
+    {"server_version_num", "150000"},
+    {"server_encoding", "UTF8"},
+    {"integer_datetimes", "on"},
+    {"in_hot_standby", "off"},
+    {"is_superuser", "on"},
+    {"max_identifier_length", "63"},
+    {"lc_collate", "C"},
+    {"lc_ctype", "C"},
+    {"transaction_isolation", "repeatable read"},
+    {"session_authorization", "tcudb"},
+};
+
+const char *settings_fixed(Str name, const char **canonical)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
+        if (strlen(fixed[i].name) != name.len || strncasecmp(fixed[i].name, name.ptr, name.len) != 0) continue;
+        if (canonical != NULL) *canonical = fixed[i].name;
+        return fixed[i].value;
+    }
+    return NULL;
+}

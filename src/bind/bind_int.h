@@ -45,7 +45,8 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
-    bool no_params; /* in a view */
+    bool no_params;          /* in a view */
+    Expr *const *macro_args; /* what $1, $2 stand for in a function of system.def; NULL: they are parameters */
 } Binder;
 
 typedef struct ScopeCol {
@@ -186,7 +187,17 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
                        Error *err) MUST_CHECK;
 /* The query of a view, in the place of the view. */
 tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out, Error *err) MUST_CHECK;
-/* information_schema's and pg_catalog's; *out NULL: none of them. (schema.c) */
+/* A definition's query, whose errors have no place in the user's text. */
+tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err) MUST_CHECK;
+/* NULL: it no longer binds. */
+tcudb_status bind_view_or_none(Binder *b, const ViewDef *view, Plan **out, Error *err) MUST_CHECK;
+/* Tables of the database's own: their names begin with a byte that nobody writes. */
+static inline bool bind_hidden(Str name)
+{
+    return name.len > 0 && name.ptr[0] == '\1';
+}
+/* ---- system.c: information_schema, pg_catalog */
+/* *out NULL: none of PostgreSQL's; 0A000: one that is not here. */
 tcudb_status bind_schema_relation(Binder *b, const PgQuery__RangeVar *range, Plan **out, Error *err) MUST_CHECK;
 /* Whether a plan has free columns that the other puts out. */
 tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes, Error *err) MUST_CHECK;
@@ -370,9 +381,20 @@ const char *bind_func_name(const PgQuery__FuncCall *call);
 /* ---- foreign.c: PostgreSQL's names that are not functions of type/ */
 bool bind_foreign_aggregate(const char *name);
 bool bind_foreign_function(const char *name);
+bool bind_foreign_relation(const char *schema, const char *name);
 /* version(), pg_typeof(x), num_nulls(...): *out NULL: another function. */
-tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint32_t nargs, int position, Expr **out,
-                                  Error *err) MUST_CHECK;
+tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
+                                  Expr **out, Error *err) MUST_CHECK;
+/* A function of system.def; *out NULL: none of this name and number of arguments. */
+tcudb_status bind_system_macro(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, Expr **out,
+                               Error *err) MUST_CHECK;
+bool bind_system_has(const char *name);
+/* ---- reg.c: 't'::regclass, oid::regclass and the like */
+/* *out NULL: a cast to another type. text: what it prints rather than the oid. */
+bool bind_is_reg_cast(const Node *node);
+int64_t bind_relation_oid(Binder *b, Str name); /* facts.c; 0: there is none */
+tcudb_status bind_reg_cast(Binder *b, Block *block, const PgQuery__TypeCast *node, bool text, Expr **out,
+                           Error *err) MUST_CHECK;
 tcudb_status bind_case(Binder *b, Block *block, const PgQuery__CaseExpr *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_coalesce(Binder *b, Block *block, const PgQuery__CoalesceExpr *node, Expr **out,
                            Error *err) MUST_CHECK;

@@ -161,6 +161,8 @@ static tcudb_status aggregate_args(Binder *b, Block *block, const PgQuery__FuncC
 static tcudb_status no_ordered_set(const char *name, const Type *types, uint32_t n, int position, Error *err)
 {
     const char *direct = n > 1 ? type_base_name(types[1]) : "";
+    if (types[0].id == TYPE_INTERVAL && strcmp(name, "percentile_cont") == 0)
+        return error_unsupported(err, position, "%s of intervals", name);
     error_at(err, SQLSTATE_UNDEFINED_FUNCTION, position, "function %s(%s%s%s) does not exist", name, direct,
              n > 1 ? ", " : "", type_base_name(types[0]));
     error_hint(err,
@@ -290,7 +292,8 @@ static tcudb_status named_call(Binder *b, const char *name, Expr **args, uint32_
         TRY(call_as_cast(b, name, args[0], position, out, err));
         if (*out != NULL) return TCUDB_OK;
     }
-    if (strcmp(local.sqlstate, SQLSTATE_UNDEFINED_FUNCTION) == 0 && bind_foreign_function(name))
+    if (strcmp(local.sqlstate, SQLSTATE_UNDEFINED_FUNCTION) == 0 && bind_foreign_function(name) &&
+        !func_exists(FUNC_FUNCTION, str_of(name)) && !bind_system_has(name))
         return error_unsupported(err, position, "the function %s", name);
     if (err != NULL) *err = local;
     return status;
@@ -358,7 +361,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
-    TRY(bind_system_function(b, name, args, (uint32_t)call->n_args, position, out, err));
+    TRY(bind_system_function(b, block, name, args, (uint32_t)call->n_args, position, out, err));
     if (*out != NULL) return plain_only(call, name, position, err);
     TRY(qualified(
         call, named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err), err));

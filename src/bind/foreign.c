@@ -5,94 +5,47 @@
 #include "bind/bind_int.h"
 
 #include <assert.h>
+#include <unistd.h>
 
+#define LENGTH(names) (sizeof(names) / sizeof *(names))
+
+/* In a list that is sorted by bytes. */
 static bool listed(const char *name, const char *const *names, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return true;
+    size_t low = 0;
+    while (low < n) {
+        size_t middle = low + (n - low) / 2;
+        int order = strcmp(names[middle], name);
+        if (order == 0) return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            n = middle;
+    }
     return false;
 }
 
 bool bind_foreign_aggregate(const char *name)
 {
-    static const char *const names[] = {
-        "array_agg",        "cume_dist",    "dense_rank", "json_agg", "json_object_agg", "jsonb_agg",
-        "jsonb_object_agg", "percent_rank", "range_agg",  "rank",     "xmlagg",
-    };
-    return listed(name, names, sizeof names / sizeof *names);
+#define AGGREGATES(...) static const char *const names[] = {__VA_ARGS__};
+#include "bind/foreign.def"
+    return listed(name, names, LENGTH(names));
 }
 
-/* What PostgreSQL has over types, files and a server that are not here, and some that are yet to come. */
 bool bind_foreign_function(const char *name)
 {
-    static const char *const names[] = {
-        "array_append",
-        "array_cat",
-        "array_length",
-        "array_position",
-        "array_prepend",
-        "array_remove",
-        "array_replace",
-        "array_to_string",
-        "array_upper",
-        "cardinality",
-        "clock_timestamp",
-        "convert",
-        "convert_from",
-        "convert_to",
-        "currval",
-        "current_setting",
-        "daterange",
-        "decode",
-        "encode",
-        "gen_random_uuid",
-        "generate_subscripts",
-        "get_bit",
-        "get_byte",
-        "int4range",
-        "int8range",
-        "json_build_array",
-        "json_build_object",
-        "jsonb_build_array",
-        "jsonb_build_object",
-        "lastval",
-        "make_time",
-        "make_timestamptz",
-        "nextval",
-        "numrange",
-        "parse_ident",
-        "pg_backend_pid",
-        "pg_column_size",
-        "pg_get_userbyid",
-        "pg_relation_size",
-        "pg_size_pretty",
-        "pg_sleep",
-        "pg_table_size",
-        "pg_total_relation_size",
-        "regexp_match",
-        "regexp_matches",
-        "regexp_split_to_array",
-        "row_to_json",
-        "set_config",
-        "setseed",
-        "setval",
-        "sha224",
-        "sha256",
-        "sha384",
-        "sha512",
-        "statement_timestamp",
-        "string_to_array",
-        "timeofday",
-        "timezone",
-        "to_ascii",
-        "to_json",
-        "to_jsonb",
-        "transaction_timestamp",
-        "tsrange",
-        "unistr",
-        "unnest",
-    };
-    return listed(name, names, sizeof names / sizeof *names);
+#define FUNCTIONS(...) static const char *const names[] = {__VA_ARGS__};
+#include "bind/foreign.def"
+    return listed(name, names, LENGTH(names));
+}
+
+bool bind_foreign_relation(const char *schema, const char *name)
+{
+#define CATALOG_RELATIONS(...)     static const char *const catalog[] = {__VA_ARGS__};
+#define INFORMATION_RELATIONS(...) static const char *const information[] = {__VA_ARGS__};
+#include "bind/foreign.def"
+    if (strcmp(schema, "information_schema") == 0) return listed(name, information, LENGTH(information));
+    return strcmp(schema, "pg_catalog") == 0 && listed(name, catalog, LENGTH(catalog));
 }
 
 static tcudb_status constant(Binder *b, const Value *value, int position, Expr **out, Error *err)
@@ -120,9 +73,36 @@ static tcudb_status count_nulls(Binder *b, bool nulls, Expr **args, uint32_t n, 
     return TCUDB_OK;
 }
 
+/* current_setting(name [, missing_ok]), of the settings when the statement is bound. */
+static tcudb_status current_setting(Binder *b, Expr **args, uint32_t nargs, int position, Expr **out, Error *err)
+{
+    Value name = {0}, missing = {.null = true};
+    Error local = {0};
+    Buf buf;
+    TRY(bind_const_value(b, args[0], position, &name, err));
+    if (nargs == 2) TRY(bind_const_value(b, args[1], position, &missing, err));
+    bool quiet = !missing.null && missing.type.id == TYPE_BOOL && missing.b;
+    if (name.null || !type_is_text(name.type)) return bind_null(b, TYPE(TYPE_TEXT), position, out, err);
+    const char *fixed = settings_fixed(name.str, NULL);
+    if (fixed != NULL) return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(fixed)}, position, out, err);
+    buf_init(&buf, NULL);
+    tcudb_status status = settings_show(b->env->settings, name.str, &buf, &local);
+    if (status == TCUDB_ERROR && quiet) {
+        status = bind_null(b, TYPE(TYPE_TEXT), position, out, err);
+    } else if (status == TCUDB_OK) {
+        char *copy = arena_strndup(b->arena, buf.len == 0 ? "" : buf.data, buf.len, err);
+        Value value = {.type = TYPE(TYPE_TEXT), .str = {copy, (uint32_t)buf.len}};
+        status = copy == NULL ? TCUDB_NOMEM : constant(b, &value, position, out, err);
+    } else if (err != NULL) {
+        *err = local;
+    }
+    buf_free(&buf);
+    return status;
+}
+
 /* One database, one schema, no users. */
-tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint32_t nargs, int position, Expr **out,
-                                  Error *err)
+tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
+                                  Expr **out, Error *err)
 {
     static const struct {
         const char *name, *value;
@@ -140,6 +120,12 @@ tcudb_status bind_system_function(Binder *b, const char *name, Expr **args, uint
     if (nargs == 1 && strcmp(name, "pg_typeof") == 0)
         return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(type_base_name(args[0]->type))}, position,
                         out, err);
+    if ((nargs == 1 || nargs == 2) && strcmp(name, "current_setting") == 0)
+        return current_setting(b, args, nargs, position, out, err);
+    if (nargs == 0 && strcmp(name, "pg_backend_pid") == 0)
+        return constant(b, &(Value){.type = TYPE(TYPE_INT4), .i32 = (int32_t)getpid()}, position, out, err);
+    TRY(bind_system_macro(b, block, name, args, nargs, out, err));
+    if (*out != NULL) return TCUDB_OK;
     bool nulls = strcmp(name, "num_nulls") == 0;
     if (nargs == 0 || (!nulls && strcmp(name, "num_nonnulls") != 0)) return TCUDB_OK;
     return count_nulls(b, nulls, args, nargs, position, out, err);

@@ -65,7 +65,7 @@ static const PgQuery__SelectStmt *view_query(const Ast *ast, uint32_t n)
     return ((const Node *)ast->node)->select_stmt;
 }
 
-static tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err)
+tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err)
 {
     Ast *ast = NULL;
     uint32_t n = 0;
@@ -104,6 +104,17 @@ tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out,
                         "view \"" STR_FMT "\" no longer has the columns it was created with", STR_ARG(view->name));
     }
     return TCUDB_OK;
+}
+
+tcudb_status bind_view_or_none(Binder *b, const ViewDef *view, Plan **out, Error *err)
+{
+    Error local = {0};
+    tcudb_status status = bind_view(b, view, 0, out, &local);
+    if (status == TCUDB_OK) return status;
+    *out = NULL;
+    if (status == TCUDB_ERROR) return TCUDB_OK;
+    if (err != NULL) *err = local;
+    return status;
 }
 
 static CteEntry *find_cte(const Binder *b, const PgQuery__RangeVar *range)

@@ -96,6 +96,10 @@ tcudb_status bind_param_need(Binder *b, uint32_t n, Error *err)
 tcudb_status bind_param(Binder *b, const PgQuery__ParamRef *node, Expr **out, Error *err)
 {
     int position = bind_position(b, node->location);
+    if (b->macro_args != NULL) {
+        *out = b->macro_args[node->number - 1];
+        return TCUDB_OK;
+    }
     if (node->number < 1 || node->number > UINT16_MAX || b->no_params) {
         return error_at(err, SQLSTATE_UNDEFINED_PARAMETER, position, "there is no parameter $%d", node->number);
     }
@@ -159,12 +163,26 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
 
 /* ---- casts */
 
+/* In expressions oid is bigint, and name is text. */
+static tcudb_status cast_type(Binder *b, const PgQuery__TypeName *node, Type *type, Error *err)
+{
+    const char *name = sql_last_name(node->names, node->n_names);
+    bool oid = strcmp(name, "oid") == 0, text = strcmp(name, "name") == 0;
+    if (node->n_array_bounds > 0 || !(oid || text)) return bind_typename(b, node, type, err);
+    *type = TYPE(oid ? TYPE_INT8 : TYPE_TEXT);
+    return TCUDB_OK;
+}
+
 tcudb_status bind_typecast(Binder *b, Block *block, const PgQuery__TypeCast *node, Expr **out, Error *err)
 {
     Type type = {0};
     Expr *arg = NULL;
-    TRY(bind_typename(b, node->type_name, &type, err));
-    TRY(bind_expr(b, block, node->arg, &arg, err));
+    TRY(bind_reg_cast(b, block, node, false, out, err));
+    if (*out != NULL) return TCUDB_OK;
+    TRY(cast_type(b, node->type_name, &type, err));
+    if (type_is_text(type) && NODE_IS(node->arg, TYPE_CAST)) /* 't'::regclass::text */
+        TRY(bind_reg_cast(b, block, node->arg->type_cast, true, &arg, err));
+    if (arg == NULL) TRY(bind_expr(b, block, node->arg, &arg, err));
     int position = node->location >= 0 ? bind_position(b, node->location) : bind_position(b, node->type_name->location);
     return bind_coerce(b, arg, type, CAST_EXPLICIT, position, out, err);
 }

@@ -105,6 +105,13 @@ static tcudb_status row_subquery(Binder *b, Block *block, const Op *op, Expr **o
     return bind_sublink(b, block, &link, out, err);
 }
 
+/* reg: casts to regclass and the like on both sides: their names are compared. */
+static tcudb_status operand(Binder *b, Block *block, const Node *node, bool reg, Expr **out, Error *err)
+{
+    if (reg) return bind_reg_cast(b, block, node->type_cast, true, out, err);
+    return bind_expr(b, block, node, out, err);
+}
+
 static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     const PgQuery__AExpr *node = op->node;
@@ -118,12 +125,14 @@ static tcudb_status plain(Binder *b, Block *block, const Op *op, Expr **out, Err
         TRY(row_operands(b, block, op, &left, &right, &n, err));
         return bind_compare(b, op->name, left, right, n, op->position, op->start, out, err);
     }
+    if (strcmp(op->name, "@@") == 0) return error_unsupported(err, op->position, "the operator @@ (text search)");
     Expr *args[2];
     uint32_t n = 0;
-    if (node->lexpr != NULL) TRY(bind_expr(b, block, node->lexpr, &args[n++], err));
+    bool names = node->lexpr != NULL && bind_is_reg_cast(node->lexpr) && bind_is_reg_cast(node->rexpr);
+    if (node->lexpr != NULL) TRY(operand(b, block, node->lexpr, names, &args[n++], err));
     if (node->rexpr == NULL)
         return error_at(err, SQLSTATE_SYNTAX_ERROR, op->position, "postfix operators are not supported");
-    TRY(bind_expr(b, block, node->rexpr, &args[n++], err));
+    TRY(operand(b, block, node->rexpr, names, &args[n++], err));
     Value value = {0};
     Str wide;
     bool negated = n == 1 && strcmp(op->name, "-") == 0 && NODE_IS(node->rexpr, A_CONST);
@@ -293,12 +302,29 @@ static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, E
 
 /* ---- op ANY (ARRAY[...]), op ALL (ARRAY[...]) */
 
+/* attnum = ANY (indkey), ANY (conkey): pg_catalog's lists of numbers are text: '1 2', '{1,2}'. */
+static bool is_key_list(const Node *node)
+{
+    const char *name =
+        NODE_IS(node, COLUMN_REF) ? sql_last_name(node->column_ref->fields, node->column_ref->n_fields) : "";
+    return strcmp(name, "indkey") == 0 || strcmp(name, "conkey") == 0 || strcmp(name, "confkey") == 0;
+}
+
+static tcudb_status in_key_list(Binder *b, Block *block, const Op *op, Expr *left, Expr **out, Error *err)
+{
+    Expr *args[2] = {left, NULL};
+    TRY(bind_expr(b, block, op->node->rexpr, &args[1], err));
+    return bind_system_macro(b, block, " in list", args, 2, out, err);
+}
+
 static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
     Expr *left = NULL, **items = NULL;
     uint32_t n = 0;
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
+    if (any && strcmp(op->name, "=") == 0 && is_key_list(op->node->rexpr))
+        return in_key_list(b, block, op, left, out, err);
     TRY(bind_array_items(b, block, op->node->rexpr, &items, &n, err));
     if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
     if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);

@@ -181,7 +181,8 @@ tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, siz
             continue;
         }
         Expr *expr = NULL;
-        TRY(bind_expr(b, block, target->val, &expr, err));
+        if (NODE_IS(target->val, TYPE_CAST)) TRY(bind_reg_cast(b, block, target->val->type_cast, true, &expr, err));
+        if (expr == NULL) TRY(bind_expr(b, block, target->val, &expr, err));
         const char *name = target->name[0] != '\0' ? target->name : bind_target_name(target->val);
         TRY(bind_target_add(b, list, expr, name, bind_node_position(b, target->val), err));
     }

@@ -11,34 +11,6 @@
 #include <assert.h>
 #include <strings.h>
 
-/* Parameters that only SHOW knows, as PostgreSQL 15 reports them. */
-static const struct {
-    const char *name;
-    const char *value;
-} fixed[] = {
-    {"server_version", "15.0"},
-    {"server_version_num", "150000"},
-    {"server_encoding", "UTF8"},
-    {"integer_datetimes", "on"},
-    {"in_hot_standby", "off"},
-    {"is_superuser", "on"},
-    {"max_identifier_length", "63"},
-    {"lc_collate", "C"},
-    {"lc_ctype", "C"},
-    {"transaction_isolation", "repeatable read"},
-    {"session_authorization", "tcudb"},
-};
-
-static const char *find_fixed(Str name, const char **canonical)
-{
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {
-        if (strlen(fixed[i].name) != name.len || strncasecmp(fixed[i].name, name.ptr, name.len) != 0) continue;
-        if (canonical != NULL) *canonical = fixed[i].name;
-        return fixed[i].value;
-    }
-    return NULL;
-}
-
 static bool named(Str name, const char *setting)
 {
     return name.len == strlen(setting) && strncasecmp(name.ptr, setting, name.len) == 0;
@@ -84,7 +56,7 @@ tcudb_status session_set(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     Session *session = run->session;
-    if (find_fixed(stmt->name, NULL) != NULL)
+    if (settings_fixed(stmt->name, NULL) != NULL)
         return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
                          STR_ARG(stmt->name));
     TRY(check_value(stmt->name, stmt->text, err));
@@ -158,7 +130,7 @@ static tcudb_status show_one(Run *run, Rows *rows, Error *err)
 {
     Str name = run->stmt->name;
     const char *column = NULL;
-    const char *constant = find_fixed(name, &column);
+    const char *constant = settings_fixed(name, &column);
     Str value = constant != NULL ? str_of(constant) : (Str){0};
     if (constant == NULL) {
         column = canonical_name(name);

@@ -103,6 +103,13 @@ static bool kind_matches(const Func *f, FuncKind kind, Str name)
     return f->kind == kind || word;
 }
 
+bool func_exists(FuncKind kind, Str name)
+{
+    for (size_t i = 0; i < FUNC_COUNT; i++)
+        if (kind_matches(&funcs[i], kind, name) && str_equal(name, str_of(funcs[i].name))) return true;
+    return false;
+}
+
 static uint32_t find_candidates(FuncKind kind, Str name, const Type *args, uint32_t nargs, const Func **list)
 {
     uint32_t n = 0;

@@ -83,6 +83,9 @@ tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const
 tcudb_status func_resolve(FuncKind kind, Str name, const Type *args, uint32_t nargs, int position, FuncCall *out,
                           Error *err) MUST_CHECK;
 
+/* Whether there is one of this name, over whatever types. */
+bool func_exists(FuncKind kind, Str name);
+
 typedef enum CastContext { CAST_IMPLICIT, CAST_ASSIGNMENT, CAST_EXPLICIT } CastContext;
 /* The function that turns a value of type `from` into `to` (modifiers included: rounding to a scale,
  * length checks, blank padding). *out NULL: the bits are already right (relabel). 42846 if PostgreSQL

@@ -1,0 +1,241 @@
+/*
+ * facts.c: the facts that pg_catalog's relations are made of: relations, attributes, keys, checks, settings.
+ *
+ * They stand in a schema of their own, " system", for the queries of system.def. An oid is the number of a table or
+ * view in the store, past 16384; what belongs to a table (keys, their indexes, checks, defaults) takes numbers from a
+ * block of the table's own, far above them. Arrays are their text: indkey is '1 2', conkey '{1,2}'.
+ */
+#include "bind/listing.h"
+
+#include <assert.h>
+
+enum { FIRST_OID = 16384, BLOCK_OIDS = 4096 };
+static const int64_t blocks_oid = INT64_C(1) << 32;
+
+/* Of the i-th constraint of a table, keys before checks; its index comes BLOCK_OIDS / 2 later. */
+static int64_t constraint_oid(const TableDef *def, uint32_t i)
+{
+    return blocks_oid + (int64_t)def->id * BLOCK_OIDS + i;
+}
+
+static tcudb_status put_oid(Listing *l, int64_t oid, Error *err)
+{
+    return bind_list_int(l, TYPE_INT8, oid, err);
+}
+
+/* ---- relations: oid^ name kind persistence natts% rows^ keys? checks% definition */
+
+static tcudb_status relation_row(Listing *l, int64_t oid, Str name, const char *kind, bool temp, uint32_t natts,
+                                 uint64_t rows, bool keys, uint32_t checks, Error *err)
+{
+    TRY(bind_list_row(l, err));
+    TRY(put_oid(l, oid, err));
+    TRY(bind_list_text(l, name, err));
+    TRY(bind_list_word(l, kind, err));
+    TRY(bind_list_word(l, temp ? "t" : "p", err));
+    TRY(bind_list_int(l, TYPE_INT2, natts, err));
+    TRY(bind_list_int(l, TYPE_INT8, (int64_t)rows, err));
+    TRY(bind_list_bool(l, keys, err));
+    return bind_list_int(l, TYPE_INT2, checks, err);
+}
+
+static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
+{
+    const TableDef *def = table_def(table);
+    if (bind_hidden(def->name)) return TCUDB_OK;
+    TRY(relation_row(l, FIRST_OID + (int64_t)def->id, def->name, "r", false, def->ncols, table_rows(table),
+                     def->nkeys > 0, def->nchecks, err));
+    TRY(bind_list_null(l, TYPE_TEXT, 1, err));
+    for (uint32_t i = 0; i < def->nkeys; i++) {
+        TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", false, def->keys[i].ncols,
+                         table_rows(table), false, 0, err));
+        TRY(bind_list_null(l, TYPE_TEXT, 1, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status fill_relations(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) TRY(table_rows_of(l, txn_table_at(txn, t), err));
+    for (uint32_t v = 0; v < txn_view_count(txn); v++) {
+        const ViewDef *view = txn_view_at(txn, v);
+        TRY(relation_row(l, FIRST_OID + (int64_t)view->id, view->name, "v", false, view->ncols, 0, false, 0, err));
+        TRY(bind_list_text(l, view->sql, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- attributes: relid^ name num% type^ mod# not_null? initial */
+
+static tcudb_status attribute_row(Listing *l, int64_t relation, Str name, uint32_t num, Type type, bool not_null,
+                                  Str initial, Error *err)
+{
+    TRY(bind_list_row(l, err));
+    TRY(put_oid(l, relation, err));
+    TRY(bind_list_text(l, name, err));
+    TRY(bind_list_int(l, TYPE_INT2, num, err));
+    TRY(put_oid(l, type_oid(type), err));
+    TRY(bind_list_int(l, TYPE_INT4, type_typmod(type), err));
+    TRY(bind_list_bool(l, not_null, err));
+    return initial.len > 0 ? bind_list_text(l, initial, err) : bind_list_null(l, TYPE_TEXT, 1, err);
+}
+
+/* A view that no longer binds has none. */
+static tcudb_status view_attributes(Listing *l, const ViewDef *view, Error *err)
+{
+    Plan *plan = NULL;
+    TRY(bind_view_or_none(l->b, view, &plan, err));
+    for (uint32_t i = 0; plan != NULL && i < view->ncols; i++)
+        TRY(attribute_row(l, FIRST_OID + (int64_t)view->id, view->cols[i], i + 1, plan->cols[i].type, false, (Str){0},
+                          err));
+    return TCUDB_OK;
+}
+
+static tcudb_status fill_attributes(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        for (uint32_t i = 0; i < def->ncols && !bind_hidden(def->name); i++)
+            TRY(attribute_row(l, FIRST_OID + (int64_t)def->id, def->cols[i].name, i + 1, def->cols[i].type,
+                              def->cols[i].not_null, def->cols[i].default_sql, err));
+    }
+    for (uint32_t v = 0; v < txn_view_count(txn); v++) TRY(view_attributes(l, txn_view_at(txn, v), err));
+    return TCUDB_OK;
+}
+
+/* ---- constraints: relid^ relation oid^ name kind index^ cols natts% definition */
+
+static tcudb_status key_text(const TableDef *def, const KeyDef *key, Buf *cols, Buf *names, Error *err)
+{
+    for (uint32_t i = 0; i < key->ncols; i++) {
+        TRY(buf_printf(cols, err, "%s%u", i == 0 ? "" : " ", key->cols[i] + 1));
+        TRY(buf_printf(names, err, "%s", i == 0 ? "" : ", "));
+        TRY(text_quote_name(def->cols[key->cols[i]].name, names, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status constraint_row(Listing *l, const TableDef *def, uint32_t i, Str name, const char *kind, Error *err)
+{
+    TRY(bind_list_row(l, err));
+    TRY(put_oid(l, FIRST_OID + (int64_t)def->id, err));
+    TRY(bind_list_text(l, def->name, err));
+    TRY(put_oid(l, constraint_oid(def, i), err));
+    TRY(bind_list_text(l, name, err));
+    TRY(bind_list_word(l, kind, err));
+    return put_oid(l, kind[0] == 'c' ? 0 : constraint_oid(def, i) + BLOCK_OIDS / 2, err);
+}
+
+static tcudb_status put_buf(Listing *l, const Buf *buf, Error *err)
+{
+    char *copy = arena_strndup(l->b->arena, buf->len == 0 ? "" : buf->data, buf->len, err);
+    TRY_PTR(copy);
+    return bind_list_text(l, (Str){copy, (uint32_t)buf->len}, err);
+}
+
+static tcudb_status key_cells(Listing *l, const TableDef *def, const KeyDef *key, Error *err)
+{
+    Buf cols, names;
+    buf_init(&cols, NULL);
+    buf_init(&names, NULL);
+    tcudb_status status;
+    TRY_GOTO(key_text(def, key, &cols, &names, err));
+    TRY_GOTO(put_buf(l, &cols, err));
+    TRY_GOTO(bind_list_int(l, TYPE_INT2, key->ncols, err));
+    TRY_GOTO(put_buf(l, &names, err));
+done:
+    buf_free(&cols);
+    buf_free(&names);
+    return status;
+}
+
+static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *err)
+{
+    for (uint32_t i = 0; i < def->nkeys; i++) {
+        TRY(constraint_row(l, def, i, def->keys[i].name, def->keys[i].primary ? "p" : "u", err));
+        TRY(key_cells(l, def, &def->keys[i], err));
+    }
+    for (uint32_t i = 0; i < def->nchecks; i++) {
+        TRY(constraint_row(l, def, def->nkeys + i, def->checks[i].name, "c", err));
+        TRY(bind_list_null(l, TYPE_TEXT, 1, err));
+        TRY(bind_list_int(l, TYPE_INT2, 0, err));
+        TRY(bind_list_text(l, def->checks[i].sql, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status fill_constraints(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        if (!bind_hidden(def->name)) TRY(table_constraints(l, def, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- settings: name setting description */
+
+static tcudb_status fill_settings(Listing *l, Error *err)
+{
+    const char *name = NULL, *help = NULL;
+    Buf value;
+    buf_init(&value, NULL);
+    tcudb_status status = TCUDB_OK;
+    for (uint32_t i = 0; status == TCUDB_OK && settings_at(i, &name, &help); i++) {
+        value.len = 0;
+        TRY_GOTO(settings_show(l->b->env->settings, str_of(name), &value, err));
+        TRY_GOTO(bind_list_row(l, err));
+        TRY_GOTO(bind_list_word(l, name, err));
+        TRY_GOTO(put_buf(l, &value, err));
+        TRY_GOTO(bind_list_word(l, help, err));
+    }
+done:
+    buf_free(&value);
+    return status;
+}
+
+static const Listed facts[] = {
+    {" system", "relations", fill_relations, "oid^ name kind persistence natts% rows^ keys? checks% definition", 9},
+    {" system", "attributes", fill_attributes, "relid^ name num% type^ mod# not_null? initial", 7},
+    {" system", "constraints", fill_constraints, "relid^ relation oid^ name kind index^ cols natts% definition", 9},
+    {" system", "settings", fill_settings, "name setting description", 3},
+};
+
+/* Relations of pg_catalog that descriptions and dependencies are of, under PostgreSQL's numbers. */
+static int64_t catalog_oid(Str name)
+{
+    static const struct {
+        const char *name;
+        int64_t oid;
+    } known[] = {
+        {"pg_class", 1259},    {"pg_type", 1247},       {"pg_attribute", 1249}, {"pg_proc", 1255},
+        {"pg_database", 1262}, {"pg_constraint", 2606}, {"pg_attrdef", 2604},   {"pg_namespace", 2615},
+        {"pg_index", 2610},    {"pg_authid", 1260},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (str_equal(name, str_of(known[i].name))) return known[i].oid;
+    return 0;
+}
+
+int64_t bind_relation_oid(Binder *b, Str name)
+{
+    Txn *txn = b->env->txn;
+    const Table *table = txn_table(txn, name);
+    const ViewDef *view = txn_view(txn, name);
+    if (table != NULL && !bind_hidden(name)) return FIRST_OID + (int64_t)table_def(table)->id;
+    if (view != NULL) return FIRST_OID + (int64_t)view->id;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        for (uint32_t i = 0; i < def->nkeys; i++)
+            if (str_equal(def->keys[i].name, name)) return constraint_oid(def, i) + BLOCK_OIDS / 2;
+    }
+    return catalog_oid(name);
+}
+
+const Listed *bind_facts_listed(uint32_t i)
+{
+    return i < sizeof facts / sizeof facts[0] ? &facts[i] : NULL;
+}

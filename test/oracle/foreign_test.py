@@ -1,0 +1,89 @@
+"""What PostgreSQL 15 has and tcudb has not is refused by name (0A000), not called unknown.
+
+src/bind/foreign.def has the names of all functions, aggregates and system relations that PostgreSQL 15 has.
+--write writes the file. Every function over types that tcudb has is called with NULLs, every
+system relation is read.
+"""
+import pathlib
+import sys
+import textwrap
+
+import engine
+import postgres
+from inputs import BUILD
+
+FILE = pathlib.Path(__file__).resolve().parents[2] / "src/bind/foreign.def"
+HEAD = """/*
+ * foreign.def: what PostgreSQL 15 has in pg_catalog and information_schema, by name: written by
+ * test/oracle/foreign_test.py --write. Names that tcudb has, too, are among them; each list is sorted by bytes.
+ */
+"""
+CALLABLE = "pronamespace = 'pg_catalog'::regnamespace and not 'internal'::regtype = any(proargtypes)"
+LISTS = {
+    "FUNCTIONS": f"select distinct proname::text from pg_proc where prokind <> 'a' and {CALLABLE}",
+    "AGGREGATES": f"select distinct proname::text from pg_proc where prokind = 'a' and {CALLABLE}",
+    "CATALOG_RELATIONS": "select relname::text from pg_class where relnamespace = 'pg_catalog'::regnamespace and relkind in ('r', 'v')",
+    "INFORMATION_RELATIONS": "select relname::text from pg_class where relnamespace = 'information_schema'::regnamespace "
+                             "and relkind in ('r', 'v')",
+}
+
+
+def block(macro, names):
+    body = textwrap.fill(", ".join(f'"{name}"' for name in names), 118, initial_indent="    ", subsequent_indent="    ",
+                         break_on_hyphens=False)
+    return f"#ifdef {macro}\n{macro}(\n{body})\n#undef {macro}\n#endif\n"
+
+
+TYPES = ("'bool','int2','int4','int8','numeric','float4','float8','date','timestamp','interval','text','varchar',"
+         "'bpchar','name'")
+CALLS = f"""
+select quote_ident(proname) || '(' || array_to_string(array(
+           select 'NULL::' || format_type(t, null) from unnest(proargtypes) with ordinality as u (t, n) order by n), ', ') || ')'
+from pg_proc as p
+where prokind = 'f' and {CALLABLE} and provariadic = 0 and not 'cstring'::regtype = any(proargtypes)
+  and prorettype not in ('cstring'::regtype, 'internal'::regtype, 'trigger'::regtype) and proname !~ '^(pg_sleep|position$)'
+  and not exists (select from unnest(proargtypes) as u (t) join pg_type as y on y.oid = t where typname not in ({TYPES}))
+  and not exists (select from pg_operator where oprcode = p.oid)
+order by 1
+"""
+
+
+def refused_or_known(theirs):
+    """How many calls and relations are said not to exist."""
+    database = engine.Database(BUILD)
+    ours, wrong = database.connect(), 0
+    texts = [f"select {row[0]}" for row in theirs.run(CALLS).rows]
+    for macro, schema in (("CATALOG_RELATIONS", "pg_catalog"), ("INFORMATION_RELATIONS", "information_schema")):
+        texts += [f"select count(*) from {schema}.{row[0]}" for row in theirs.run(LISTS[macro]).rows]
+    for text in texts:
+        error = ours.run(text).error
+        if error and error.sqlstate in ("42883", "42P01", "42704", "XX000"):
+            wrong += 1
+            print(f"{text}: {error.sqlstate} {error.message}")
+    ours.close()
+    database.close()
+    print(f"{len(texts)} calls and relations, {wrong} called unknown")
+    return wrong
+
+
+def main():
+    try:
+        with postgres.Cluster() as cluster:
+            db = cluster.connect()
+            text = HEAD
+            for macro, query in LISTS.items():
+                result = db.run(f"{query} order by 1")
+                assert not result.error, result.error
+                text += block(macro, [row[0] for row in result.rows])
+            wrong = refused_or_known(db)
+    except postgres.Skip as reason:
+        print(reason)
+        return 77
+    if "--write" in sys.argv:
+        FILE.write_text(text)
+    same = FILE.read_text() == text
+    print(f"{FILE.name}: {'all names' if same else 'differs from PostgreSQL: run with --write'}")
+    return 0 if same and not wrong else 1
+
+
+sys.exit(main())
