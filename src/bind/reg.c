@@ -88,8 +88,8 @@ static tcudb_status find_type(Binder *b, const char *text, int position, Type *t
     tcudb_status status = sql_parse(b->arena, str_of(sql), b->env->cancel, &ast, &n, &local);
     const PgQuery__SelectStmt *select = status == TCUDB_OK && n == 1 ? ((const Node *)ast->node)->select_stmt : NULL;
     const Node *cast = select == NULL || select->n_target_list != 1 ? NULL : select->target_list[0]->res_target->val;
-    if (cast != NULL && NODE_IS(cast, TYPE_CAST)) status = bind_typename(b, cast->type_cast->type_name, type, &local);
-    if (status == TCUDB_OK && cast != NULL && NODE_IS(cast, TYPE_CAST)) return status;
+    if (NODE_IS(cast, TYPE_CAST)) status = bind_typename(b, cast->type_cast->type_name, type, &local);
+    if (status == TCUDB_OK && NODE_IS(cast, TYPE_CAST)) return status;
     if (status == TCUDB_OK || strcmp(local.sqlstate, SQLSTATE_SYNTAX_ERROR) == 0)
         return error_at(err, SQLSTATE_UNDEFINED_OBJECT, position, "type \"%s\" does not exist", text);
     if (err != NULL) *err = local;
