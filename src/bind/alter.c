@@ -296,6 +296,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->tag = "ALTER TABLE";
     stmt->name = a->old->name;
     stmt->table = bind_table_def(&a->t, a->old->name);
+    stmt->table.temp = a->old->temp;
     stmt->keeps_rows = !a->copies;
     stmt->plan = plan_new(b->arena, PLAN_INSERT, 1, 0, err);
     TRY_PTR(stmt->plan);

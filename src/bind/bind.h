@@ -33,8 +33,9 @@ typedef enum StmtKind {
     STMT_EXECUTE,
     STMT_DEALLOCATE,
     STMT_EXPLAIN,
-    STMT_CALL,   /* CALL ssb(scale => 1): a procedure of files/proc.def */
-    STMT_NOTHING /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
+    STMT_DISCARD, /* name: what; flag: ALL */
+    STMT_CALL,    /* CALL ssb(scale => 1): a procedure of files/proc.def */
+    STMT_NOTHING  /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
 } StmtKind;
 
 /* name => value options of COPY, EXPLAIN, CALL. */

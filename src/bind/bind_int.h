@@ -46,6 +46,7 @@ typedef struct Binder {
     Type *params;
     uint32_t nparams, params_cap;
     bool no_params;          /* in a view */
+    bool temp_used;          /* the text itself, not a view in it, names a temporary table */
     Expr *const *macro_args; /* what $1, $2 stand for in a function of system.def; NULL: they are parameters */
 } Binder;
 
@@ -494,6 +495,8 @@ tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Er
 /* 42P01, 42809 (a view), wrong schema: the table that a statement changes. */
 tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, const char *verb, const Table **out,
                                    Error *err) MUST_CHECK;
+/* As the text means it: views see no temporary tables. NULL: none. */
+const Table *bind_find_table(Binder *b, Str name);
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err) MUST_CHECK;
 tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* 42703: the table has no such column. */

@@ -9,12 +9,22 @@
 
 #include <assert.h>
 
-static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+/* temp: what COMMIT does to a temporary table; TEMP_NONE: it is none. */
+static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit,
+                                   Str *out, TableTemp *temp, Error *err)
 {
     int position = bind_position(b, range->location);
+    bool in_temp = strcmp(range->schemaname, "pg_temp") == 0, none = range->schemaname[0] == '\0';
     *out = str_of(range->relname);
-    if (range->relpersistence[0] == 't') return error_unsupported(err, position, "a temporary table");
-    if (range->schemaname[0] == '\0' || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
+    *temp = range->relpersistence[0] == 't' || in_temp ? TEMP_KEEP : TEMP_NONE;
+    if (*temp != TEMP_NONE && !none && !in_temp)
+        return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
+                        "cannot create temporary relation in non-temporary schema");
+    if (on_commit > PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP && *temp == TEMP_NONE)
+        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables");
+    if (on_commit == PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DELETE_ROWS) *temp = TEMP_DELETE;
+    if (on_commit == PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DROP) *temp = TEMP_DROP;
+    if (none || in_temp || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
     return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
 }
 
@@ -167,7 +177,8 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     stmt->kind = STMT_CREATE_TABLE;
     stmt->tag = "CREATE TABLE";
     stmt->flag = node->if_not_exists;
-    TRY(target_name_of(b, node->relation, &stmt->name, err));
+    TableTemp temp = TEMP_NONE;
+    TRY(target_name_of(b, node->relation, node->oncommit, &stmt->name, &temp, err));
     TRY(refuse_table_forms(b, node, err));
     TableBuild columns = {.table = node->relation->relname};
     size_t room = node->n_table_elts;
@@ -187,6 +198,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     }
     TRY(all_constraints(b, &columns, node, err));
     stmt->table = bind_table_def(&columns, stmt->name);
+    stmt->table.temp = temp;
     return TCUDB_OK;
 }
 
@@ -231,7 +243,8 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
 {
     stmt->kind = STMT_CREATE_TABLE;
     stmt->tag = "SELECT"; /* PostgreSQL reports the number of rows selected */
-    TRY(target_name_of(b, into->rel, &stmt->name, err));
+    TableTemp temp = TEMP_NONE;
+    TRY(target_name_of(b, into->rel, into->on_commit, &stmt->name, &temp, err));
     if (into->n_col_names > plan->ncols)
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "too many column names were specified");
     ColumnDef *cols = ARENA_ARRAY(b->arena, ColumnDef, plan->ncols, err);
@@ -245,7 +258,7 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
         if (types[i].id == TYPE_INTERVAL) return error_unsupported(err, 0, "a column of type interval");
     }
     TRY(bind_retype(b, plan, types, CAST_ASSIGNMENT, &stmt->plan, err));
-    stmt->table = (TableDef){.name = stmt->name, .ncols = plan->ncols, .cols = cols};
+    stmt->table = (TableDef){.name = stmt->name, .ncols = plan->ncols, .cols = cols, .temp = temp};
     if (!into->skip_data) return TCUDB_OK;
     stmt->plan = NULL; /* WITH NO DATA */
     stmt->tag = "CREATE TABLE AS";
@@ -278,12 +291,15 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     stmt->kind = STMT_CREATE_VIEW;
     stmt->tag = "CREATE VIEW";
     stmt->flag = node->replace;
-    TRY(target_name_of(b, node->view, &stmt->name, err));
+    TableTemp temp = TEMP_NONE;
+    TRY(target_name_of(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
+    if (temp != TEMP_NONE) return error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
     Plan *plan = NULL;
     b->no_params = true;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
+    if (b->temp_used) return error_unsupported(err, 0, "a view of a temporary table");
     if (node->n_aliases > plan->ncols) {
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns");
     }
@@ -315,7 +331,9 @@ static tcudb_status drop_names(Binder *b, const PgQuery__DropStmt *node, Stmt *s
         if (!NODE_IS(node->objects[i], LIST)) return error_unsupported(err, 0, "this form of DROP");
         const PgQuery__List *parts = node->objects[i]->list;
         names[i] = str_of(sql_last_name(parts->items, parts->n_items));
-        if (parts->n_items > 1 && strcmp(sql_string(parts->items[0]), "public") != 0 && !node->missing_ok) {
+        bool known = parts->n_items < 2 || strcmp(sql_string(parts->items[0]), "public") == 0 ||
+                     strcmp(sql_string(parts->items[0]), "pg_temp") == 0;
+        if (!known && !node->missing_ok) {
             return error_set(err, SQLSTATE_INVALID_SCHEMA_NAME, "schema \"%s\" does not exist",
                              sql_string(parts->items[0]));
         }

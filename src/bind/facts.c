@@ -12,10 +12,21 @@
 enum { FIRST_OID = 16384, BLOCK_OIDS = 4096 };
 static const int64_t blocks_oid = INT64_C(1) << 32;
 
+/* Temporary tables are numbered in a database of their own, from 2^62. */
+static int64_t number_of(const TableDef *def)
+{
+    return (int64_t)(def->id & ((UINT64_C(1) << 40) - 1)) + (def->temp == TEMP_NONE ? 0 : INT64_C(1) << 40);
+}
+
+static int64_t table_oid(const TableDef *def)
+{
+    return FIRST_OID + number_of(def);
+}
+
 /* Of the i-th constraint of a table, keys before checks; its index comes BLOCK_OIDS / 2 later. */
 static int64_t constraint_oid(const TableDef *def, uint32_t i)
 {
-    return blocks_oid + (int64_t)def->id * BLOCK_OIDS + i;
+    return blocks_oid + number_of(def) * BLOCK_OIDS + i;
 }
 
 static tcudb_status put_oid(Listing *l, int64_t oid, Error *err)
@@ -42,12 +53,13 @@ static tcudb_status relation_row(Listing *l, int64_t oid, Str name, const char *
 static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
 {
     const TableDef *def = table_def(table);
+    bool temp = def->temp != TEMP_NONE;
     if (bind_hidden(def->name)) return TCUDB_OK;
-    TRY(relation_row(l, FIRST_OID + (int64_t)def->id, def->name, "r", false, def->ncols, table_rows(table),
-                     def->nkeys > 0, def->nchecks, err));
+    TRY(relation_row(l, table_oid(def), def->name, "r", temp, def->ncols, table_rows(table), def->nkeys > 0,
+                     def->nchecks, err));
     TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     for (uint32_t i = 0; i < def->nkeys; i++) {
-        TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", false, def->keys[i].ncols,
+        TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", temp, def->keys[i].ncols,
                          table_rows(table), false, 0, err));
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     }
@@ -98,8 +110,8 @@ static tcudb_status fill_attributes(Listing *l, Error *err)
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->ncols && !bind_hidden(def->name); i++)
-            TRY(attribute_row(l, FIRST_OID + (int64_t)def->id, def->cols[i].name, i + 1, def->cols[i].type,
-                              def->cols[i].not_null, def->cols[i].default_sql, err));
+            TRY(attribute_row(l, table_oid(def), def->cols[i].name, i + 1, def->cols[i].type, def->cols[i].not_null,
+                              def->cols[i].default_sql, err));
     }
     for (uint32_t v = 0; v < txn_view_count(txn); v++) TRY(view_attributes(l, txn_view_at(txn, v), err));
     return TCUDB_OK;
@@ -120,7 +132,7 @@ static tcudb_status key_text(const TableDef *def, const KeyDef *key, Buf *cols, 
 static tcudb_status constraint_row(Listing *l, const TableDef *def, uint32_t i, Str name, const char *kind, Error *err)
 {
     TRY(bind_list_row(l, err));
-    TRY(put_oid(l, FIRST_OID + (int64_t)def->id, err));
+    TRY(put_oid(l, table_oid(def), err));
     TRY(bind_list_text(l, def->name, err));
     TRY(put_oid(l, constraint_oid(def, i), err));
     TRY(bind_list_text(l, name, err));
@@ -225,7 +237,7 @@ int64_t bind_relation_oid(Binder *b, Str name)
     Txn *txn = b->env->txn;
     const Table *table = txn_table(txn, name);
     const ViewDef *view = txn_view(txn, name);
-    if (table != NULL && !bind_hidden(name)) return FIRST_OID + (int64_t)table_def(table)->id;
+    if (table != NULL && !bind_hidden(name)) return table_oid(table_def(table));
     if (view != NULL) return FIRST_OID + (int64_t)view->id;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));

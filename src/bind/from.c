@@ -11,12 +11,27 @@
 
 #include <assert.h>
 
+const Table *bind_find_table(Binder *b, Str name)
+{
+    if (b->view_depth > 0) return txn_permanent_table(b->env->txn, name);
+    const Table *table = txn_table(b->env->txn, name);
+    b->temp_used = b->temp_used || (table != NULL && table_def(table)->temp != TEMP_NONE);
+    return table;
+}
+
+/* The name says which table is meant, so public.t cannot be one that a temporary table hides. */
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
 {
     *out = str_of(range->relname);
-    if (range->schemaname[0] == '\0' || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
-    return error_at(err, SQLSTATE_UNDEFINED_TABLE, bind_position(b, range->location),
-                    "relation \"%s.%s\" does not exist", range->schemaname, range->relname);
+    if (range->schemaname[0] == '\0') return TCUDB_OK;
+    int position = bind_position(b, range->location);
+    bool temp = b->view_depth == 0 && txn_is_temp(b->env->txn, *out);
+    bool public = strcmp(range->schemaname, "public") == 0;
+    if (public && temp)
+        return error_unsupported(err, position, "public.%s beside a temporary table of that name", range->relname);
+    if (public || (temp && strcmp(range->schemaname, "pg_temp") == 0)) return TCUDB_OK;
+    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s.%s\" does not exist", range->schemaname,
+                    range->relname);
 }
 
 tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias, Error *err)
@@ -135,12 +150,12 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     CteEntry *cte = find_cte(b, range);
     if (cte != NULL) return bind_with_scan(b, cte, position, out, err);
     Str name = {0};
-    bool own = range->schemaname[0] == '\0' && (txn_table(b->env->txn, str_of(range->relname)) != NULL ||
+    bool own = range->schemaname[0] == '\0' && (bind_find_table(b, str_of(range->relname)) != NULL ||
                                                 txn_view(b->env->txn, str_of(range->relname)) != NULL);
     if (!own) TRY(bind_schema_relation(b, range, out, err));
     if (!own && *out != NULL) return TCUDB_OK;
     TRY(bind_relation_name(b, range, &name, err));
-    const Table *table = txn_table(b->env->txn, name);
+    const Table *table = bind_find_table(b, name);
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
     *view = txn_view(b->env->txn, name);
     if (*view != NULL) return bind_view(b, *view, position, out, err);

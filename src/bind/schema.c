@@ -14,34 +14,45 @@ static tcudb_status number_or_null(Listing *l, int64_t n, Error *err)
 }
 
 /* catalog, schema, name */
-static tcudb_status full_name(Listing *l, Str name, Error *err)
+static tcudb_status name_in(Listing *l, bool temp, Str name, Error *err)
 {
     TRY(bind_list_word(l, "tcudb", err));
-    TRY(bind_list_word(l, "public", err));
+    TRY(bind_list_word(l, temp ? "pg_temp_1" : "public", err));
     return bind_list_text(l, name, err);
+}
+
+static tcudb_status full_name(Listing *l, Str name, Error *err)
+{
+    return name_in(l, false, name, err);
+}
+
+static bool is_temp(const TableDef *def)
+{
+    return def->temp != TEMP_NONE;
 }
 
 /* ---- tables, views */
 
-static tcudb_status table_row(Listing *l, Str name, const char *kind, Error *err)
+static tcudb_status table_row(Listing *l, bool temp, Str name, const char *kind, Error *err)
 {
     TRY(bind_list_row(l, err));
-    TRY(full_name(l, name, err));
+    TRY(name_in(l, temp, name, err));
     TRY(bind_list_word(l, kind, err));
     TRY(bind_list_null(l, TYPE_TEXT, 5, err));
     TRY(bind_list_word(l, strcmp(kind, "VIEW") == 0 ? "NO" : "YES", err));
     TRY(bind_list_word(l, "NO", err));
-    return bind_list_null(l, TYPE_TEXT, 1, err);
+    return temp ? bind_list_word(l, "PRESERVE", err) : bind_list_null(l, TYPE_TEXT, 1, err);
 }
 
 static tcudb_status fill_tables(Listing *l, Error *err)
 {
     Txn *txn = l->b->env->txn;
     for (uint32_t i = 0; i < txn_table_count(txn); i++) {
-        Str name = table_def(txn_table_at(txn, i))->name;
-        if (!bind_hidden(name)) TRY(table_row(l, name, "BASE TABLE", err));
+        const TableDef *def = table_def(txn_table_at(txn, i));
+        if (!bind_hidden(def->name))
+            TRY(table_row(l, is_temp(def), def->name, is_temp(def) ? "LOCAL TEMPORARY" : "BASE TABLE", err));
     }
-    for (uint32_t i = 0; i < txn_view_count(txn); i++) TRY(table_row(l, txn_view_at(txn, i)->name, "VIEW", err));
+    for (uint32_t i = 0; i < txn_view_count(txn); i++) TRY(table_row(l, false, txn_view_at(txn, i)->name, "VIEW", err));
     return TCUDB_OK;
 }
 
@@ -65,7 +76,7 @@ static tcudb_status fill_pg_tables(Listing *l, Error *err)
         const TableDef *def = table_def(txn_table_at(txn, i));
         if (bind_hidden(def->name)) continue;
         TRY(bind_list_row(l, err));
-        TRY(bind_list_word(l, "public", err));
+        TRY(bind_list_word(l, is_temp(def) ? "pg_temp_1" : "public", err));
         TRY(bind_list_text(l, def->name, err));
         TRY(bind_list_word(l, "tcudb", err));
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
@@ -122,12 +133,12 @@ static TypeFacts type_facts(Type type)
     return f;
 }
 
-static tcudb_status column_row(Listing *l, Str table, Str name, uint32_t i, Type type, bool not_null, Str initial,
-                               bool view, Error *err)
+static tcudb_status column_row(Listing *l, bool temp, Str table, Str name, uint32_t i, Type type, bool not_null,
+                               Str initial, bool view, Error *err)
 {
     TypeFacts f = type_facts(type);
     TRY(bind_list_row(l, err));
-    TRY(full_name(l, table, err));
+    TRY(name_in(l, temp, table, err));
     TRY(bind_list_text(l, name, err));
     TRY(bind_list_int(l, TYPE_INT4, i + 1, err));
     TRY(initial.len > 0 ? bind_list_text(l, initial, err) : bind_list_null(l, TYPE_TEXT, 1, err));
@@ -160,7 +171,7 @@ static tcudb_status view_columns(Listing *l, const ViewDef *view, Error *err)
     Plan *plan = NULL;
     TRY(bind_view_or_none(l->b, view, &plan, err));
     for (uint32_t i = 0; plan != NULL && i < view->ncols; i++)
-        TRY(column_row(l, view->name, view->cols[i], i, plan->cols[i].type, false, (Str){0}, true, err));
+        TRY(column_row(l, false, view->name, view->cols[i], i, plan->cols[i].type, false, (Str){0}, true, err));
     return TCUDB_OK;
 }
 
@@ -171,7 +182,8 @@ static tcudb_status fill_columns(Listing *l, Error *err)
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->ncols && !bind_hidden(def->name); i++) {
             const ColumnDef *col = &def->cols[i];
-            TRY(column_row(l, def->name, col->name, i, col->type, col->not_null, col->default_sql, false, err));
+            TRY(column_row(l, is_temp(def), def->name, col->name, i, col->type, col->not_null, col->default_sql, false,
+                           err));
         }
     }
     for (uint32_t v = 0; v < txn_view_count(txn); v++) TRY(view_columns(l, txn_view_at(txn, v), err));
@@ -183,8 +195,8 @@ static tcudb_status fill_columns(Listing *l, Error *err)
 static tcudb_status constraint_row(Listing *l, const TableDef *def, Str name, const char *kind, Error *err)
 {
     TRY(bind_list_row(l, err));
-    TRY(full_name(l, name, err));
-    TRY(full_name(l, def->name, err));
+    TRY(name_in(l, is_temp(def), name, err));
+    TRY(name_in(l, is_temp(def), def->name, err));
     TRY(bind_list_word(l, kind, err));
     TRY(bind_list_word(l, "NO", err));
     TRY(bind_list_word(l, "NO", err));
@@ -208,8 +220,8 @@ static tcudb_status key_rows(Listing *l, const TableDef *def, const KeyDef *key,
 {
     for (uint32_t c = 0; c < key->ncols; c++) {
         TRY(bind_list_row(l, err));
-        TRY(full_name(l, key->name, err));
-        TRY(full_name(l, def->name, err));
+        TRY(name_in(l, is_temp(def), key->name, err));
+        TRY(name_in(l, is_temp(def), def->name, err));
         TRY(bind_list_text(l, def->cols[key->cols[c]].name, err));
         TRY(bind_list_int(l, TYPE_INT4, c + 1, err));
         TRY(number_or_null(l, -1, err));

@@ -238,6 +238,63 @@ static tcudb_status nothing(Stmt *stmt, const char *tag)
     return TCUDB_OK;
 }
 
+static tcudb_status bind_discard(const PgQuery__DiscardStmt *node, Stmt *stmt)
+{
+    static const struct {
+        PgQuery__DiscardMode mode;
+        const char *name, *tag;
+    } modes[] = {
+        {PG_QUERY__DISCARD_MODE__DISCARD_ALL, "all", "DISCARD ALL"},
+        {PG_QUERY__DISCARD_MODE__DISCARD_PLANS, "plans", "DISCARD PLANS"},
+        {PG_QUERY__DISCARD_MODE__DISCARD_SEQUENCES, "sequences", "DISCARD SEQUENCES"},
+        {PG_QUERY__DISCARD_MODE__DISCARD_TEMP, "temp", "DISCARD TEMP"},
+    };
+    stmt->kind = STMT_DISCARD;
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (modes[i].mode != node->target) continue;
+        stmt->name = str_of(modes[i].name);
+        stmt->tag = modes[i].tag;
+    }
+    stmt->flag = node->target == PG_QUERY__DISCARD_MODE__DISCARD_ALL;
+    return TCUDB_OK;
+}
+
+/* The first words of the statement, in capitals: CREATE EXTENSION. */
+static tcudb_status refuse_by_name(const Binder *b, Error *err)
+{
+    char words[48];
+    size_t n = 0, nwords = 0;
+    Str text = b->ast->text;
+    for (size_t i = 0; i < text.len && n + 1 < sizeof words && nwords < 2; i++) {
+        char c = text.ptr[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (letter)
+            words[n++] = (char)(c & ~0x20);
+        else if (n > 0 && words[n - 1] != ' ' && ++nwords < 2)
+            words[n++] = ' ';
+    }
+    while (n > 0 && words[n - 1] == ' ') n--;
+    words[n] = '\0';
+    return error_unsupported(err, 0, "%s", n == 0 ? "this kind of statement" : words);
+}
+
+/* What has nothing to do here, under PostgreSQL's tag. */
+static tcudb_status bind_harmless(const Binder *b, const Node *node, Stmt *stmt, Error *err)
+{
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_VACUUM_STMT: return nothing(stmt, node->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE");
+    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
+    case PG_QUERY__NODE__NODE_REINDEX_STMT: return nothing(stmt, "REINDEX");
+    case PG_QUERY__NODE__NODE_CLUSTER_STMT: return nothing(stmt, "CLUSTER");
+    case PG_QUERY__NODE__NODE_LISTEN_STMT: return nothing(stmt, "LISTEN");
+    case PG_QUERY__NODE__NODE_NOTIFY_STMT: return nothing(stmt, "NOTIFY");
+    case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
+    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
+    case PG_QUERY__NODE__NODE_MERGE_STMT: return error_unsupported(err, 0, "MERGE");
+    default: return refuse_by_name(b, err);
+    }
+}
+
 tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
 {
     switch (node->node_case) {
@@ -259,20 +316,7 @@ tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
         stmt->tag = stmt->flag ? "DEALLOCATE ALL" : "DEALLOCATE";
         return TCUDB_OK;
     case PG_QUERY__NODE__NODE_CALL_STMT: return bind_procedure_call(b, node->call_stmt, stmt, err);
-    case PG_QUERY__NODE__NODE_VACUUM_STMT: return nothing(stmt, node->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE");
-    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
-    case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
-    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
-    case PG_QUERY__NODE__NODE_DECLARE_CURSOR_STMT: return error_unsupported(err, 0, "DECLARE CURSOR");
-    case PG_QUERY__NODE__NODE_CREATE_FUNCTION_STMT: return error_unsupported(err, 0, "CREATE FUNCTION");
-    case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return error_unsupported(err, 0, "CREATE SCHEMA");
-    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: return error_unsupported(err, 0, "CREATE SEQUENCE");
-    case PG_QUERY__NODE__NODE_MERGE_STMT: return error_unsupported(err, 0, "MERGE");
-    case PG_QUERY__NODE__NODE_DO_STMT: return error_unsupported(err, 0, "DO");
-    case PG_QUERY__NODE__NODE_GRANT_STMT: return error_unsupported(err, 0, "GRANT and REVOKE");
-    case PG_QUERY__NODE__NODE_COMMENT_STMT: return error_unsupported(err, 0, "COMMENT ON");
-    case PG_QUERY__NODE__NODE_LOCK_STMT: return error_unsupported(err, 0, "LOCK");
-    case PG_QUERY__NODE__NODE_DISCARD_STMT: return error_unsupported(err, 0, "DISCARD");
-    default: return error_unsupported(err, 0, "this kind of statement");
+    case PG_QUERY__NODE__NODE_DISCARD_STMT: return bind_discard(node->discard_stmt, stmt);
+    default: return bind_harmless(b, node, stmt, err);
     }
 }

@@ -90,7 +90,7 @@ static tcudb_status copy_checked(Run *run, const TableDef *def, CopyEnv *env, co
 {
     Txn *txn = run->session->txn;
     const char *from = NULL, *to = NULL;
-    TableDef plain = {.name = STR_LIT(" copy"), .ncols = def->ncols, .cols = def->cols};
+    TableDef plain = {.name = STR_LIT(" copy"), .ncols = def->ncols, .cols = def->cols, .temp = def->temp};
     TRY(session_name(run, plain.name, &from, err));
     TRY(session_name(run, def->name, &to, err));
     TRY(txn_create_table(txn, &plain, err));

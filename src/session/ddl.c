@@ -31,7 +31,11 @@ tcudb_status session_create_table(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     Txn *txn = run->session->txn;
-    if (stmt->flag && relation_exists(txn, stmt->table.name)) {
+    Str name = stmt->table.name;
+    bool temp = stmt->table.temp != TEMP_NONE, hidden = !temp && txn_is_temp(txn, name);
+    if (temp) TRY(session_attach_temp(run->session, err));
+    if (hidden) return error_unsupported(err, 0, "a table with the name of a temporary table");
+    if (stmt->flag && (temp ? txn_is_temp(txn, name) : relation_exists(txn, name))) {
         session_notify(run->session, "NOTICE", SQLSTATE_DUPLICATE_TABLE,
                        "relation \"" STR_FMT "\" already exists, skipping", STR_ARG(stmt->table.name));
         run->tag = stmt->plan != NULL ? "CREATE TABLE AS" : "CREATE TABLE";

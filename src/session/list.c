@@ -11,6 +11,12 @@
 
 #include <assert.h>
 
+/* Tables of the database's own. */
+static bool is_hidden(Str name)
+{
+    return name.len > 0 && name.ptr[0] == '\1';
+}
+
 static tcudb_status table_cells(const TableDef *table, uint64_t live, Value *row, Rows *rows, Error *err)
 {
     Str constraints = {0};
@@ -41,7 +47,7 @@ tcudb_status session_tables_rows(Session *session, Str name, Rows *rows, Error *
             t++;
         else
             v++;
-        if (name.len > 0 && !str_equal(name, at)) continue;
+        if (is_hidden(at) || (name.len > 0 && !str_equal(name, at))) continue;
         Value *row = rows_add(rows, err);
         TRY_PTR(row);
         rows_text(&row[0], at);
@@ -106,7 +112,7 @@ static tcudb_status columns_rows(Run *run, Str name, Rows *rows, Error *err)
     rows_column(rows, "default", TYPE_TEXT);
     for (uint32_t i = 0; i < txn_table_count(txn); i++) {
         const TableDef *table = table_def(txn_table_at(txn, i));
-        if (name.len > 0 && !str_equal(table->name, name)) continue;
+        if (is_hidden(table->name) || (name.len > 0 && !str_equal(table->name, name))) continue;
         found = true;
         TRY(table_columns(table, rows, err));
     }

@@ -42,6 +42,7 @@ struct Session {
     void *measure_ctx;
     Pool *pool;          /* of its own after SET tcudb.threads; NULL: the instance's */
     char no_device[208]; /* why no GPU runs queries; "": not looked for yet */
+    Db *temp;            /* of its temporary tables; NULL: there was none yet */
 };
 
 /* One statement on its way. Everything in it lives in `arena` or longer. */
@@ -67,6 +68,17 @@ void session_rollback(Session *session);
 /* BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO. */
 tcudb_status session_run_txn(Run *run, Error *err) MUST_CHECK;
 void session_free_points(Session *session);
+
+/* ---- temp.c: temporary tables */
+
+/* The open transaction gets its temporary side. */
+tcudb_status session_attach_temp(Session *session, Error *err) MUST_CHECK;
+/* ON COMMIT DELETE ROWS, ON COMMIT DROP. */
+tcudb_status session_commit_temp(Session *session, Error *err) MUST_CHECK;
+/* Whether a statement writes temporary tables only, so that it need not take the write lock. */
+bool session_writes_temp(const Session *session, const Stmt *stmt);
+/* DISCARD. */
+tcudb_status session_discard(Run *run, Error *err) MUST_CHECK;
 
 /* ---- stmt.c: what each kind of statement does ---------------------------------------------- */
 

@@ -62,13 +62,22 @@ static tcudb_status lock(Run *run, const Ast *ast, Error *err)
     return status;
 }
 
+/* Whether a temporary table may be what it writes: known only when it is bound. */
+static bool may_write_temp(const Session *session, Str text)
+{
+    static const char *const temp[] = {"temp", "temporary", "local", "global"};
+    Str word = session_first_word(text);
+    Str rest = {word.ptr + word.len, text.len - (uint32_t)(word.ptr + word.len - text.ptr)};
+    return txn_has_temp(session->txn) || session_word_in(session_first_word(rest), temp, sizeof temp / sizeof temp[0]);
+}
+
 tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
 {
     static const char *const writers[] = {"insert", "update", "delete", "create", "drop", "truncate", "alter", "call"};
-    if (session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0]))
-        TRY(lock(run, ast, err));
+    bool writes = session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0]);
+    if (writes && !may_write_temp(run->session, ast->text)) TRY(lock(run, ast, err));
     TRY(session_bind(run, ast, types, ntypes, out, err));
-    if (run->locked || !stmt_writes(*out)) return TCUDB_OK;
+    if (run->locked || !stmt_writes(*out) || session_writes_temp(run->session, *out)) return TCUDB_OK;
     TRY(lock(run, ast, err));
     return session_bind(run, ast, types, ntypes, out, err);
 }
@@ -107,6 +116,7 @@ tcudb_status session_dispatch(Run *run, Error *err)
     case STMT_DEALLOCATE: return session_deallocate(run, err);
     case STMT_EXPLAIN: return session_explain(run, err);
     case STMT_CALL: return session_call(run, err);
+    case STMT_DISCARD: return session_discard(run, err);
     case STMT_NOTHING: return TCUDB_OK;
     }
     return error_set(err, SQLSTATE_INTERNAL_ERROR, "unknown kind of statement %d", (int)run->stmt->kind);

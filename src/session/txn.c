@@ -20,6 +20,12 @@ tcudb_status session_begin(Session *session, bool block, Error *err)
         db, (uint32_t)(session->settings.lock_timeout > UINT32_MAX ? UINT32_MAX : session->settings.lock_timeout));
     TRY(txn_begin(db, &session->txn, err));
     txn_set_cancel(session->txn, &session->watch.cancel);
+    tcudb_status status = session->temp == NULL ? TCUDB_OK : session_attach_temp(session, err);
+    if (status != TCUDB_OK) {
+        txn_rollback(session->txn);
+        session->txn = NULL;
+        return status;
+    }
     struct timespec at;
     clock_gettime(CLOCK_REALTIME, &at);
     session->now = ((int64_t)at.tv_sec - EPOCH_2000) * 1000000 + at.tv_nsec / 1000;
@@ -56,7 +62,11 @@ void session_free_points(Session *session)
 tcudb_status session_commit(Session *session, Error *err)
 {
     bool wrote = txn_has_writes(session->txn);
-    tcudb_status status = txn_commit(session->txn, err);
+    tcudb_status status = session_commit_temp(session, err);
+    if (status == TCUDB_OK)
+        status = txn_commit(session->txn, err);
+    else
+        txn_rollback(session->txn);
     session->settings = status == TCUDB_OK ? session->at_commit : session->at_begin;
     ended(session);
     if (status != TCUDB_OK || !wrote) return status;

@@ -181,6 +181,7 @@ static tcudb_status check_types(const TableMeta *meta, const Batch *batch, Error
 
 tcudb_status txn_append(Txn *txn, Str name, const Batch *batch, Error *err)
 {
+    txn = txn_of(txn, name);
     Table *table;
     DictCache **caches;
     TRY(txn_write_table(txn, name, &table, err));
@@ -238,6 +239,7 @@ static tcudb_status find_meta(Txn *txn, Str name, TableMeta **out, Error *err)
 
 tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err)
 {
+    txn = txn_of(txn, table);
     Mem *mem = &txn->db->mem;
     tcudb_status status;
     Appender *a = mem_alloc_zero(mem, sizeof *a, err);

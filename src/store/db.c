@@ -88,7 +88,7 @@ tcudb_status db_open(const char *path, const DbOptions *options, Db **out, Error
     mem_keep_spares(&db->mem, SPARE_BYTES);
     db->read_only = options->read_only;
     atomic_init(&db->lock_timeout_ms, options->lock_timeout_ms);
-    atomic_init(&db->next_id, 1);
+    atomic_init(&db->next_id, options->temp ? UINT64_C(1) << 62 : 1);
     atomic_init(&db->next_file, 1);
     fill_raw_blocks(db);
     tcudb_status status = init_lock(db, err);

@@ -59,6 +59,8 @@ static tcudb_status empty_table(Db *db, const TableDef *def, Table **out, Error 
 
 tcudb_status txn_create_table(Txn *txn, const TableDef *def, Error *err)
 {
+    assert(def->temp == TEMP_NONE || txn->temp != NULL);
+    if (def->temp != TEMP_NONE) txn = txn->temp;
     TRY(check_columns(def, err));
     TRY(txn_write(txn, err));
     TRY(name_is_free(txn->work, def->name, err));
@@ -98,6 +100,7 @@ tcudb_status txn_create_view(Txn *txn, const ViewDef *def, bool replace, Error *
 
 tcudb_status txn_drop_table(Txn *txn, Str name, Error *err)
 {
+    txn = txn_of(txn, name);
     TRY(txn_write(txn, err));
     bool found;
     uint32_t at = root_find_table(txn->work, name, &found);
@@ -150,6 +153,7 @@ static tcudb_status redefine(Txn *txn, uint32_t at, const TableDef *def, Error *
 
 tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err)
 {
+    txn = txn_of(txn, from);
     TRY(txn_write(txn, err));
     bool found;
     uint32_t at = root_find_table(txn->work, from, &found);
@@ -162,6 +166,7 @@ tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err)
 
 tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *err)
 {
+    txn = txn_of(txn, name);
     TRY(txn_write(txn, err));
     bool found;
     uint32_t at = root_find_table(txn->work, name, &found);
@@ -176,6 +181,7 @@ tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *
 
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err)
 {
+    txn = txn_of(txn, name);
     TRY(txn_write(txn, err));
     bool found;
     uint32_t at = root_find_table(txn->work, name, &found);
@@ -188,7 +194,7 @@ tcudb_status txn_truncate(Txn *txn, Str name, Error *err)
 /* ---- looking up --------------------------------------------------------------------------------- */
 
 /* Handing a version out freezes it, so that later changes go to a copy. */
-static const Table *hand_out(Table *table)
+const Table *table_hand_out(Table *table)
 {
     if (!atomic_load_explicit(&table->frozen, memory_order_relaxed))
         atomic_store_explicit(&table->frozen, true, memory_order_relaxed);
@@ -197,10 +203,11 @@ static const Table *hand_out(Table *table)
 
 const Table *txn_table(Txn *txn, Str name)
 {
+    txn = txn_of(txn, name);
     const Root *root = current(txn);
     bool found;
     uint32_t at = root_find_table(root, name, &found);
-    return found ? hand_out(root->tables[at]) : NULL;
+    return found ? table_hand_out(root->tables[at]) : NULL;
 }
 
 const ViewDef *txn_view(Txn *txn, Str name)
@@ -209,17 +216,6 @@ const ViewDef *txn_view(Txn *txn, Str name)
     bool found;
     uint32_t at = root_find_view(root, name, &found);
     return found ? &root->views[at]->def : NULL;
-}
-
-uint32_t txn_table_count(Txn *txn)
-{
-    return current(txn)->ntables;
-}
-
-const Table *txn_table_at(Txn *txn, uint32_t i)
-{
-    assert(i < current(txn)->ntables);
-    return hand_out(current(txn)->tables[i]);
 }
 
 uint32_t txn_view_count(Txn *txn)

@@ -43,6 +43,7 @@ static const Table *version_in(const Root *root, Str name)
 
 tcudb_status txn_delete(Txn *txn, Str name, const uint64_t *row_ids, size_t n, Error *err)
 {
+    txn = txn_of(txn, name);
     const Table *seen = txn->writer ? NULL : version_in(txn->base, name);
     TRY(txn_write(txn, err));
     if (seen != NULL && seen != version_in(txn->base, name))

@@ -61,7 +61,7 @@ tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMe
     atomic_init(&meta->refs, 1);
     meta->mem = mem;
     meta->bytes = bytes;
-    meta->def = (TableDef){.id = def->id, .ncols = def->ncols, .cols = cols};
+    meta->def = (TableDef){.id = def->id, .ncols = def->ncols, .cols = cols, .temp = def->temp};
     copy_constraints(meta, def, meta->dicts + def->ncols, &at);
     meta->def.name = take_str(&at, def->name);
     for (uint32_t c = 0; c < def->ncols; c++) {

@@ -30,6 +30,7 @@ typedef struct DbOptions {
     bool create; /* make the directory if it is not there */
     size_t memory_limit;
     uint32_t lock_timeout_ms;
+    bool temp; /* in memory, for txn_attach_temp */
 } DbOptions;
 
 /* path NULL or ":memory:": in memory. Recovers (log replay) as needed. Errors: 58P01 no such database,
@@ -56,6 +57,11 @@ bool txn_has_writes(const Txn *txn);
 /* What is done in the transaction from now on ends with 57014 once *cancel is true; its commit too, up to the point
  * where it becomes durable. NULL: nothing stops it. */
 void txn_set_cancel(Txn *txn, const atomic_bool *cancel);
+/* Gives the transaction the tables of a database in memory besides its own: temporary ones, which hide those of the
+ * same name. They begin, commit and roll back with it, but need no write lock of its. */
+tcudb_status txn_attach_temp(Txn *txn, Db *temp, Error *err) MUST_CHECK;
+bool txn_has_temp(const Txn *txn);
+bool txn_is_temp(const Txn *txn, Str name); /* whether the name is a temporary table's */
 /* Takes the write lock now (else the first change does) and, if the transaction has changed nothing yet, moves
  * its snapshot to the last commit: Tables obtained before are out of date (but stay readable). Call it before
  * binding a statement that writes. Without it, a txn_delete on a table that another transaction has changed
@@ -86,6 +92,9 @@ typedef struct CheckDef {
     Str sql;
 } CheckDef;
 
+/* A temporary table, and what COMMIT does to it. */
+typedef enum TableTemp { TEMP_NONE, TEMP_KEEP, TEMP_DELETE, TEMP_DROP } TableTemp;
+
 typedef struct TableDef {
     uint64_t id; /* never reused */
     Str name;
@@ -94,6 +103,7 @@ typedef struct TableDef {
     uint32_t nkeys, nchecks;
     const KeyDef *keys;
     const CheckDef *checks; /* by name */
+    TableTemp temp;         /* not TEMP_NONE: only in a transaction that has a temporary side; never on disk */
 } TableDef;
 
 typedef struct ViewDef {
@@ -115,9 +125,10 @@ tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err) MUST_CHECK
  * the caller has seen that the rows satisfy it. */
 tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *err) MUST_CHECK;
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err) MUST_CHECK;
-const Table *txn_table(Txn *txn, Str name);  /* NULL: no such table. The current version, own writes included */
-const ViewDef *txn_view(Txn *txn, Str name); /* NULL: none */
-uint32_t txn_table_count(Txn *txn);          /* for listings; order by name */
+const Table *txn_table(Txn *txn, Str name); /* NULL: no such table. The current version, own writes included */
+const Table *txn_permanent_table(Txn *txn, Str name); /* not a temporary one */
+const ViewDef *txn_view(Txn *txn, Str name);          /* NULL: none */
+uint32_t txn_table_count(Txn *txn);                   /* for listings; order by name */
 const Table *txn_table_at(Txn *txn, uint32_t i);
 uint32_t txn_view_count(Txn *txn);
 const ViewDef *txn_view_at(Txn *txn, uint32_t i);

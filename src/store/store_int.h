@@ -262,7 +262,14 @@ struct Txn {
     pthread_mutex_t parts_lock;
     TxnPart *parts;
     uint32_t nparts, cap_parts;
+    struct Txn *temp; /* of the session's temporary tables (temp.c); NULL: none */
 };
+
+/* Temporary tables (temp.c). */
+Txn *txn_of(Txn *txn, Str name); /* the side that has the table of that name */
+Savepoint txn_temp_savepoint(Txn *txn);
+Savepoint txn_temp_rollback_to(Txn *txn, Savepoint savepoint);
+const Table *table_hand_out(Table *table);
 
 typedef struct Disk Disk;
 

@@ -118,6 +118,7 @@ static void settle_dicts(const Txn *txn, bool committed)
 void txn_rollback(Txn *txn)
 {
     assert(txn->appenders == 0);
+    if (txn->temp != NULL) txn_rollback(txn->temp);
     settle_dicts(txn, false);
     end(txn, false);
 }
@@ -146,7 +147,7 @@ static void publish(Txn *txn)
     root_unref(old);
 }
 
-tcudb_status txn_commit(Txn *txn, Error *err)
+static tcudb_status commit(Txn *txn, Error *err)
 {
     assert(txn->appenders == 0);
     Db *db = txn->db;
@@ -164,6 +165,18 @@ tcudb_status txn_commit(Txn *txn, Error *err)
     return status;
 }
 
+/* The temporary side last: what is durable by then stays. */
+tcudb_status txn_commit(Txn *txn, Error *err)
+{
+    Txn *temp = txn->temp;
+    txn->temp = NULL;
+    tcudb_status status = commit(txn, err);
+    if (temp == NULL) return status;
+    if (status == TCUDB_OK) return commit(temp, err);
+    txn_rollback(temp);
+    return status;
+}
+
 bool txn_has_writes(const Txn *txn)
 {
     return txn->work != NULL;
@@ -172,6 +185,7 @@ bool txn_has_writes(const Txn *txn)
 void txn_set_cancel(Txn *txn, const atomic_bool *cancel)
 {
     txn->cancel = cancel;
+    if (txn->temp != NULL) txn->temp->cancel = cancel;
 }
 
 /* ---- the write lock --------------------------------------------------------------------------- */
@@ -305,15 +319,17 @@ tcudb_status txn_write_table(Txn *txn, Str name, Table **out, Error *err)
 /* Needs no memory: txn_begin and txn_write see to it that there is a free slot whenever `work` may have changed. */
 Savepoint txn_savepoint(Txn *txn)
 {
-    if (txn->nsaves > 0 && txn->saves[txn->nsaves - 1].root == txn->work) return txn->nsaves - 1;
+    Savepoint temp = txn_temp_savepoint(txn);
+    if (txn->nsaves > 0 && txn->saves[txn->nsaves - 1].root == txn->work) return temp | (txn->nsaves - 1);
     assert(txn->nsaves < txn->cap_saves);
     root_ref(txn->work);
     txn->saves[txn->nsaves] = (SavedRoot){txn->work};
-    return txn->nsaves++;
+    return temp | txn->nsaves++;
 }
 
 void txn_rollback_to(Txn *txn, Savepoint savepoint)
 {
+    savepoint = txn_temp_rollback_to(txn, savepoint);
     assert(txn->appenders == 0 && savepoint < txn->nsaves);
     drop_pending(txn);
     settle_dicts(txn, false);
