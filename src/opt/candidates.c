@@ -6,12 +6,13 @@
  * forms once more with the exact histograms of the keys, so a contraction's form here says what is expected.
  */
 #include "opt/candidates.h"
+#include "opt/card_combine.h"
 #include "opt/cost_contract.h"
 #include "plan/same_sides.h"
 
 #include <math.h>
 
-static const double SWITCH_GAIN = 0.8;
+static const double SWITCH_GAIN = 0.8, TIE = 0.97; /* a contraction that promises less than that is none */
 
 tcudb_status candidates_new(Opt *opt, Candidates **out, Error *err)
 {
@@ -84,19 +85,19 @@ tcudb_status candidates_ordinary(Opt *opt, Candidates *list, const Plan *plan, E
 
 static double key_count(const Opt *opt, const Plan *node, uint32_t side, double rows)
 {
-    double d = 1;
+    Combos keys = {.n = 0};
     for (uint32_t i = 0; i < node->contract.nkeys; i++)
-        d *= card_held(opt, node->inputs[side], node->contract.keys[side][i]);
-    return card_drawn(d, rows);
+        combos_add(&keys, opt, node->inputs[side], node->contract.keys[side][i]);
+    return combos_count(&keys, rows);
 }
 
 static double group_count(const Opt *opt, const Plan *node, uint32_t side, double rows)
 {
     uint32_t first = side == 0 ? 0 : node->contract.nleft;
     uint32_t last = side == 0 ? node->contract.nleft : node->contract.ngroups;
-    double d = 1;
-    for (uint32_t g = first; g < last; g++) d *= card_held(opt, node->inputs[side], node->contract.groups[g].expr);
-    return card_drawn(d, rows);
+    Combos groups = {.n = 0};
+    for (uint32_t g = first; g < last; g++) combos_add(&groups, opt, node->inputs[side], node->contract.groups[g].expr);
+    return combos_count(&groups, rows);
 }
 
 static uint32_t limbs_of(double low, double high)
@@ -161,7 +162,7 @@ static ProductShape estimate_shape(const Opt *opt, const Plan *node)
     }
     s.full = product_fills(s.rows[0], s.groups[0], s.keys) && product_fills(s.rows[1], s.groups[1], s.keys);
     for (uint32_t side = 0; side < 2 && s.full; side++) s.cells[side] = s.rows[side]; /* or they would be fewer */
-    s.pairs = s.cells[0] * s.cells[1] / s.keys;
+    s.pairs = fmax(1, s.cells[0] * s.cells[1] * card_contract_share(opt, node));
     s.out = card_drawn(s.groups[0] * s.groups[1], s.pairs);
     add_products(node, &s, &counts);
     double each[2] = {s.rows[0] / s.cells[0], s.rows[1] / s.cells[1]};
@@ -272,7 +273,9 @@ static uint32_t cheapest(const Candidates *list, const Settings *settings, bool 
     for (uint32_t i = 0; i < list->n; i++) {
         const Candidate *c = &list->items[i];
         double cost = price_total(c->price) / (corrected ? 1 : c->factor);
-        if (c->why != NULL || (settings != NULL && !allowed(settings, c)) || cost >= best) continue;
+        bool other_kind = i > 0 && c->form >= CANDIDATE_SPARSE && list->items[at].form < CANDIDATE_SPARSE;
+        if (c->why != NULL || (settings != NULL && !allowed(settings, c))) continue;
+        if (cost >= best * (other_kind ? TIE : 1)) continue;
         best = cost;
         at = i;
     }

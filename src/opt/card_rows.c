@@ -1,11 +1,11 @@
 /*
  * card_rows.c: how many rows every node puts out, estimated bottom-up.
  *
- * Joins: product of the inputs times the selectivity of the conditions; semi joins: left rows whose key is
- * likely among the right ones. Groups: product of the distinct values of the group expressions, not more
- * than rows, with a correction for few rows per group. At least one row, so that products keep meaning.
+ * Joins: product of the inputs times the share of the pairs that meet; semi joins: left rows whose key is likely among
+ * the right ones. Groups: combinations of the values of the group expressions (card_combine.c), not more than rows,
+ * with a correction for few rows per group. At least one row, so that products keep meaning.
  */
-#include "opt/opt_int.h"
+#include "opt/card_combine.h"
 
 #include <assert.h>
 #include <math.h>
@@ -27,7 +27,7 @@ double card_drawn(double d, double n)
 
 double card_combined(double d, double n)
 {
-    static const double GRID = 0.5, SLACK = 1.05; /* distinct counts are estimates */
+    static const double GRID = 0.9, SLACK = 1.05; /* distinct counts are estimates */
     return n > GRID * d && n <= SLACK * d ? n : card_drawn(d, n);
 }
 
@@ -59,60 +59,57 @@ double card_held(const Opt *opt, const Plan *plan, const Expr *e)
 
 static double group_rows(const Opt *opt, const Plan *agg, double rows)
 {
-    double groups = 1;
-    for (uint32_t i = 0; i < agg->agg.ngroups; i++) groups *= card_held(opt, agg->inputs[0], agg->agg.groups[i].expr);
-    return agg->agg.ngroups == 0 ? 1 : card_drawn(groups, rows);
+    Combos groups = {.n = 0};
+    for (uint32_t i = 0; i < agg->agg.ngroups; i++) combos_add(&groups, opt, agg->inputs[0], agg->agg.groups[i].expr);
+    return agg->agg.ngroups == 0 ? 1 : combos_count(&groups, rows);
+}
+
+static double contract_groups(const Opt *opt, const Plan *plan, uint32_t end, double rows)
+{
+    Combos groups = {.n = 0};
+    for (uint32_t i = 0; i < end; i++)
+        combos_add(&groups, opt, plan->inputs[i >= plan->contract.nleft], plan->contract.groups[i].expr);
+    return combos_count(&groups, rows);
 }
 
 /* Pairs of groups that meet: at most all combinations, at most the join's rows. */
 static double contract_rows(const Opt *opt, const Plan *plan)
 {
-    double groups = 1, pairs = plan->inputs[0]->rows * plan->inputs[1]->rows;
-    for (uint32_t i = 0; i < plan->contract.ngroups; i++)
-        groups *= card_distinct(opt, plan->contract.groups[i].expr, INFINITY);
-    for (uint32_t i = 0; i < plan->contract.nkeys; i++)
-        pairs *= card_equality(opt, plan->contract.keys[0][i], plan->contract.keys[1][i]);
+    double pairs = plan->inputs[0]->rows * plan->inputs[1]->rows * card_contract_share(opt, plan);
     pairs *= card_selectivity_all(opt, plan->contract.range.conds, plan->contract.range.n);
-    double rows = card_drawn(groups, at_least_one(pairs));
-    if (plan->contract.fold) {
-        groups = 1;
-        for (uint32_t i = 0; i < plan->contract.nleft; i++)
-            groups *= card_distinct(opt, plan->contract.groups[i].expr, INFINITY);
-        rows = card_drawn(groups, rows);
-    }
+    double rows = contract_groups(opt, plan, plan->contract.ngroups, at_least_one(pairs));
+    if (plan->contract.fold) rows = contract_groups(opt, plan, plan->contract.nleft, rows);
     return rows * card_selectivity_all(opt, plan->contract.having, plan->contract.nhaving);
 }
 
 static double distinct_rows(const Opt *opt, const Plan *plan, double rows)
 {
-    double groups = 1;
-    for (uint32_t i = 0; i < plan->ncols; i++) {
-        double d = card_fact(opt, plan->cols[i].id)->distinct;
-        groups *= d > 0 ? d : rows;
-    }
-    return card_drawn(groups, rows);
+    Combos values = {.n = 0};
+    uint32_t non = plan->distinct.non;
+    for (uint32_t i = 0; i < (non > 0 ? non : plan->ncols); i++)
+        combos_add_col(&values, opt, plan->inputs[0], non > 0 ? plan->distinct.on[i] : plan->cols[i].id);
+    return combos_count(&values, rows);
 }
 
-/* Share of the rows with a partner among so many rows of the other side. */
-static double match_share(const Opt *opt, const Plan *join, double others)
+/* Rows of a side without a partner. */
+static double alone(const Opt *opt, const Plan *join, uint32_t side)
 {
-    if (join->join.nconds == 0) return 1;
-    double pairs = card_selectivity_all(opt, join->join.conds, join->join.nconds) * others;
-    return -expm1(-pairs); /* chance that at least one of `pairs` expected partners is there */
+    return join->inputs[side]->rows * (1 - card_match_share(opt, join, side));
 }
 
 static double join_rows(const Opt *opt, const Plan *join)
 {
-    double left = join->inputs[0]->rows, right = join->inputs[1]->rows;
-    double inner = left * right * card_selectivity_all(opt, join->join.conds, join->join.nconds);
+    double left = join->inputs[0]->rows, right = join->inputs[1]->rows, keys;
+    double inner = left * right;
+    inner *= card_join_share(opt, join->inputs[0], join->inputs[1], join->join.conds, join->join.nconds, &keys);
     switch (join->join.kind) {
-    case JOIN_LEFT: return inner > left ? inner : left;
-    case JOIN_RIGHT: return inner > right ? inner : right;
-    case JOIN_FULL: return fmax(inner, fmax(left, right));
-    case JOIN_SEMI: return left * match_share(opt, join, right);
-    case JOIN_ANTI: return left * (1 - match_share(opt, join, right));
-    case JOIN_RIGHT_SEMI: return right * match_share(opt, join, left);
-    case JOIN_RIGHT_ANTI: return right * (1 - match_share(opt, join, left));
+    case JOIN_LEFT: return fmax(left, inner + alone(opt, join, 0));
+    case JOIN_RIGHT: return fmax(right, inner + alone(opt, join, 1));
+    case JOIN_FULL: return fmax(fmax(left, right), inner + alone(opt, join, 0) + alone(opt, join, 1));
+    case JOIN_SEMI: return left - alone(opt, join, 0);
+    case JOIN_ANTI: return alone(opt, join, 0);
+    case JOIN_RIGHT_SEMI: return right - alone(opt, join, 1);
+    case JOIN_RIGHT_ANTI: return alone(opt, join, 1);
     case JOIN_MARK:
     case JOIN_SINGLE: return left;
     default: return inner;
@@ -139,6 +136,16 @@ static double apply_rows(const Plan *plan)
     return plan->inputs[0]->rows * plan->inputs[1]->rows;
 }
 
+static double filter_share(const Opt *opt, const Plan *plan)
+{
+    double all = card_selectivity_all(opt, plan->filter.conds, plan->filter.nconds), share;
+    if (plan->inputs[0]->kind != PLAN_AGGREGATE) return all;
+    for (uint32_t i = 0; i < plan->filter.nconds; i++)
+        if (card_having_share(opt, plan->inputs[0], plan->filter.conds[i], &share))
+            all *= share / card_selectivity(opt, plan->filter.conds[i]);
+    return fmin(1, all);
+}
+
 static double node_rows(const Opt *opt, const Plan *plan)
 {
     double in = plan->ninputs > 0 ? plan->inputs[0]->rows : 1;
@@ -148,7 +155,7 @@ static double node_rows(const Opt *opt, const Plan *plan)
                card_selectivity_all(opt, plan->scan.filters, plan->scan.nfilters);
     case PLAN_FUNC_SCAN: return 1000; /* the bound function's own guess is files/'s business */
     case PLAN_VALUES: return (double)plan->values.nrows;
-    case PLAN_FILTER: return in * card_selectivity_all(opt, plan->filter.conds, plan->filter.nconds);
+    case PLAN_FILTER: return in * filter_share(opt, plan);
     case PLAN_JOIN: return join_rows(opt, plan);
     case PLAN_APPLY: return apply_rows(plan);
     case PLAN_AGGREGATE: return group_rows(opt, plan, in);

@@ -29,19 +29,14 @@ typedef struct Domain {
     double product;
 } Domain;
 
-/* Whatever a, a % constant has fewer values than twice the constant. */
-static double modulus(const Expr *e)
-{
-    if (!expr_is_func(e, "%") || e->nargs != 2 || e->args[1]->kind != EXPR_CONST) return INFINITY;
-    double m = fabs(card_number(&e->args[1]->value));
-    return m >= 1 ? m : INFINITY;
-}
-
 static bool multiply_domain(void *ctx, const Expr *e)
 {
     Domain *d = ctx;
-    if (modulus(e) < INFINITY) {
-        d->product *= fmin(modulus(e), card_distinct(d->opt, e->args[0], INFINITY));
+    double image = card_image(d->opt, e);
+    if (image < INFINITY) {
+        Domain args = {.opt = d->opt, .product = 1};
+        for (uint32_t i = 0; i < e->nargs; i++) (void)expr_walk(e->args[i], multiply_domain, &args);
+        d->product *= fmin(image, args.product);
         return false;
     }
     if (e->kind != EXPR_COL) return true;
@@ -64,16 +59,9 @@ double card_equality(const Opt *opt, const Expr *a, const Expr *b)
     return clamp(1 / (da > db ? da : db));
 }
 
-/* The column of a bare reference or a cast of one; NULL: something else. */
-static const Expr *column_of(const Expr *e)
-{
-    while (e->kind == EXPR_FUNC && e->func->kind == FUNC_CAST && e->nargs == 1) e = e->args[0];
-    return e->kind == EXPR_COL ? e : NULL;
-}
-
 static double equal_share(const Opt *opt, const Expr *x, const Value *value)
 {
-    const Expr *column = column_of(x);
+    const Expr *column = expr_column(x);
     const ColFact *fact = column == NULL ? NULL : card_fact(opt, column->col);
     double number = card_number(value);
     if (fact != NULL && fact->has_range && isfinite(number) && (number < fact->lo || number > fact->hi)) return 0;
@@ -105,7 +93,7 @@ static double compare_share(const Opt *opt, const Expr *e)
     if (compare == CMP_EQ) return c->kind == EXPR_CONST ? equal_share(opt, x, &c->value) : card_equality(opt, x, c);
     if (compare == CMP_NE)
         return 1 - (c->kind == EXPR_CONST ? equal_share(opt, x, &c->value) : card_equality(opt, x, c));
-    const Expr *column = column_of(x);
+    const Expr *column = expr_column(x);
     const ColFact *fact = column == NULL ? NULL : card_fact(opt, column->col);
     double number = c->kind == EXPR_CONST ? card_number(&c->value) : NAN;
     if (fact == NULL || !fact->has_range || !isfinite(number)) return RANGE_GUESS;
@@ -126,7 +114,7 @@ static double in_share(const Opt *opt, const Expr *e)
 
 static double null_share(const Opt *opt, const Expr *x)
 {
-    const Expr *column = column_of(x);
+    const Expr *column = expr_column(x);
     const ColFact *fact = column == NULL ? NULL : card_fact(opt, column->col);
     return fact != NULL && fact->seen ? fact->null_share : EQUAL_GUESS;
 }
@@ -172,7 +160,7 @@ static const Expr *range_column(const Opt *opt, const Expr *e, bool *upper)
     FuncCompare compare = expr_compare(e);
     bool range = compare == CMP_LT || compare == CMP_LE || compare == CMP_GT || compare == CMP_GE;
     if (!range || e->args[1]->kind != EXPR_CONST) return NULL;
-    const Expr *column = column_of(e->args[0]);
+    const Expr *column = expr_column(e->args[0]);
     if (column == NULL) return NULL;
     const ColFact *fact = card_fact(opt, column->col);
     bool numbers = fact->has_range && isfinite(card_number(&e->args[1]->value));

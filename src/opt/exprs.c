@@ -81,6 +81,12 @@ bool expr_has_cols(const Expr *e)
     return !expr_walk(e, no_col, NULL);
 }
 
+const Expr *expr_column(const Expr *e)
+{
+    while (e->kind == EXPR_FUNC && e->func->kind == FUNC_CAST && e->nargs == 1) e = e->args[0];
+    return e->kind == EXPR_COL ? e : NULL;
+}
+
 bool expr_is_func(const Expr *e, const char *name)
 {
     return e->kind == EXPR_FUNC && e->func->kind != FUNC_CAST && strcmp(e->func->name, name) == 0;

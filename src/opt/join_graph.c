@@ -3,8 +3,9 @@
  *
  * Rows of a set of relations: product of the relations' rows; for each class, 1 / distinct for all members
  * in the set but the one with the fewest values (values of the smaller domains are taken to be contained
- * in the larger ones); times the share of every other condition that the set covers. So the estimate does
- * not depend on the order in which the set is joined.
+ * in the larger ones); times the share of every other condition that the set covers; times a factor for every two
+ * relations that several equalities connect (card_combine.c). So the estimate does not depend on the order in which the
+ * set is joined.
  */
 #include "opt/join_graph.h"
 
@@ -211,11 +212,84 @@ static tcudb_status finish_class(Opt *opt, JoinGraph *g, GraphClass *c, Error *e
         assert(is_single(rels));
         c->rels |= rels;
         c->member_rels[i] = (uint32_t)__builtin_ctzll(rels);
-        c->distinct[i] = card_distinct(opt, c->members.items[i], INFINITY);
+        c->distinct[i] = card_held(opt, g->rels[c->member_rels[i]].plan, c->members.items[i]);
     }
     for (uint32_t i = 0; i < g->nrels; i++)
         if ((c->rels >> i & 1) != 0) g->rels[i].neighbours |= c->rels & ~(UINT64_C(1) << i);
     return filter_members(opt, g, c, err);
+}
+
+/* ---- pairs of relations ------------------------------------------------------------------------ */
+
+/* No more distinct values of a relation's column than this: what is computed has no more than rows. */
+static double most_values(const GraphRel *rel)
+{
+    return rel->plan->kind == PLAN_SCAN ? INFINITY : fmax(1, rel->rows);
+}
+
+static Expr *member_of(const GraphClass *c, uint32_t rel)
+{
+    for (uint32_t i = 0; i < c->members.n; i++)
+        if (c->member_rels[i] == rel) return c->members.items[i];
+    return NULL;
+}
+
+static double pair_factor(const Opt *opt, const JoinGraph *g, uint32_t a, uint32_t b)
+{
+    const Plan *const sides[2] = {g->rels[a].plan, g->rels[b].plan};
+    KeyPairs keys = {.most = {most_values(&g->rels[a]), most_values(&g->rels[b])}};
+    for (uint32_t i = 0; i < g->nclasses; i++) {
+        const Expr *args[2] = {member_of(&g->classes[i], a), member_of(&g->classes[i], b)};
+        if (args[0] != NULL && args[1] != NULL) key_pairs_add(&keys, opt, sides, args);
+    }
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        const GraphCond *c = &g->conds[i];
+        bool same = c->left == UINT64_C(1) << a && c->right == UINT64_C(1) << b;
+        bool swapped = c->left == UINT64_C(1) << b && c->right == UINT64_C(1) << a;
+        if (!c->equality || (!same && !swapped)) continue;
+        const Expr *args[2] = {c->cond->args[swapped], c->cond->args[!swapped]};
+        key_pairs_add(&keys, opt, sides, args);
+    }
+    return key_pairs_factor(&keys);
+}
+
+static void insert_pair(JoinGraph *g, GraphPair pair)
+{
+    uint32_t at = g->npairs++;
+    for (; at > 0 && g->pairs[at - 1].factor < pair.factor; at--) g->pairs[at] = g->pairs[at - 1];
+    g->pairs[at] = pair;
+}
+
+static tcudb_status find_pairs(Opt *opt, JoinGraph *g, Error *err)
+{
+    g->pairs = ARENA_ARRAY(opt->arena, GraphPair, (size_t)g->nrels * g->nrels / 2 + 1, err);
+    TRY_PTR(g->pairs);
+    for (uint32_t a = 0; a < g->nrels; a++) {
+        for (uint32_t b = a + 1; b < g->nrels; b++) {
+            if ((g->rels[a].neighbours >> b & 1) == 0) continue;
+            double factor = pair_factor(opt, g, a, b);
+            if (factor > 1) insert_pair(g, (GraphPair){.a = a, .b = b, .factor = factor});
+        }
+    }
+    return TCUDB_OK;
+}
+
+/* Of the pairs in the set, those of a spanning forest: what a and b, b and c have in common a and c have too. */
+static double pairs_factor(const JoinGraph *g, uint64_t set)
+{
+    uint64_t group[GRAPH_MAX_RELS];
+    double factor = 1;
+    if (g->npairs == 0) return 1;
+    for (uint32_t i = 0; i < g->nrels; i++) group[i] = UINT64_C(1) << i;
+    for (uint32_t p = 0; p < g->npairs; p++) {
+        uint32_t a = g->pairs[p].a, b = g->pairs[p].b;
+        if ((set >> a & set >> b & 1) == 0 || (group[a] >> b & 1) != 0) continue;
+        factor *= g->pairs[p].factor;
+        uint64_t both = group[a] | group[b];
+        for (uint32_t i = 0; i < g->nrels; i++)
+            if ((both >> i & 1) != 0) group[i] = both;
+    }
+    return factor;
 }
 
 tcudb_status graph_finish(Opt *opt, JoinGraph *g, Error *err)
@@ -233,7 +307,7 @@ tcudb_status graph_finish(Opt *opt, JoinGraph *g, Error *err)
         g->rels[a].neighbours |= UINT64_C(1) << b;
         g->rels[b].neighbours |= UINT64_C(1) << a;
     }
-    return TCUDB_OK;
+    return find_pairs(opt, g, err);
 }
 
 /* ---- estimates and conditions of a set --------------------------------------------------------- */
@@ -247,9 +321,7 @@ static double class_share(const JoinGraph *g, const GraphClass *c, uint64_t set)
         uint64_t rel = UINT64_C(1) << c->member_rels[i];
         if ((rel & set) == 0 || (rel & seen) != 0) continue;
         seen |= rel;
-        double distinct = fmin(c->distinct[i], g->rels[c->member_rels[i]].plan->kind == PLAN_SCAN
-                                                   ? INFINITY
-                                                   : fmax(1, g->rels[c->member_rels[i]].rows));
+        double distinct = fmin(c->distinct[i], most_values(&g->rels[c->member_rels[i]]));
         share /= distinct;
         least = fmin(least, distinct);
     }
@@ -264,21 +336,43 @@ double graph_rows(const JoinGraph *g, uint64_t set)
     for (uint32_t i = 0; i < g->nclasses; i++) rows *= class_share(g, &g->classes[i], set);
     for (uint32_t i = 0; i < g->nconds; i++)
         if ((g->conds[i].rels & ~set) == 0) rows *= g->conds[i].share;
-    return rows;
+    return rows * pairs_factor(g, set);
 }
 
-static Expr *member_in(const GraphClass *c, uint64_t set)
+/* Of the preferred relation, if it can be. */
+static Expr *member_in(const GraphClass *c, uint64_t set, uint64_t preferred)
 {
-    for (uint32_t i = 0; i < c->members.n; i++)
-        if ((set >> c->member_rels[i] & 1) != 0) return c->members.items[i];
-    return NULL;
+    Expr *found = NULL;
+    for (uint32_t i = 0; i < c->members.n; i++) {
+        if ((preferred >> c->member_rels[i] & 1) != 0) return c->members.items[i];
+        if (found == NULL && (set >> c->member_rels[i] & 1) != 0) found = c->members.items[i];
+    }
+    return found;
+}
+
+/* Two relations, one in either set, that have several equalities: a join of the sets by a composite key says so. */
+static void preferred_pair(const JoinGraph *g, uint64_t sets[2], uint64_t out[2])
+{
+    out[0] = out[1] = 0;
+    for (uint32_t p = 0; p < g->npairs; p++) {
+        uint64_t a = UINT64_C(1) << g->pairs[p].a, b = UINT64_C(1) << g->pairs[p].b;
+        for (uint32_t k = 0; k < 2; k++) {
+            if ((sets[k] & a) == 0 || (sets[1 - k] & b) == 0) continue;
+            out[k] = a;
+            out[1 - k] = b;
+            return;
+        }
+    }
 }
 
 tcudb_status graph_conds(Opt *opt, const JoinGraph *g, uint64_t a, uint64_t b, ExprList *out, Error *err)
 {
     assert((a & b) == 0);
+    uint64_t sets[2] = {a, b}, preferred[2];
+    preferred_pair(g, sets, preferred);
     for (uint32_t i = 0; i < g->nclasses; i++) {
-        Expr *left = member_in(&g->classes[i], a), *right = member_in(&g->classes[i], b), *e;
+        Expr *left = member_in(&g->classes[i], a, preferred[0]), *right = member_in(&g->classes[i], b, preferred[1]);
+        Expr *e;
         if (left == NULL || right == NULL) continue;
         TRY(expr_operator(opt, "=", left, right, &e, err));
         TRY(list_add(opt, out, e, err));

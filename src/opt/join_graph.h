@@ -4,7 +4,7 @@
 #ifndef OPT_JOIN_GRAPH_H
 #define OPT_JOIN_GRAPH_H
 
-#include "opt/opt_int.h"
+#include "opt/card_combine.h"
 
 enum { GRAPH_MAX_RELS = 60 }; /* sets of relations are 64-bit masks; larger regions become several */
 
@@ -31,6 +31,12 @@ typedef struct GraphCond {
     double share;
 } GraphCond;
 
+/* Two relations with several equalities between them: factor times as many rows as if these were independent. */
+typedef struct GraphPair {
+    uint32_t a, b;
+    double factor;
+} GraphPair;
+
 /* A semi, anti, mark, single or left join that was found on the way down: it keeps its right input and can be
  * put back anywhere where its conditions' columns are. */
 typedef struct GraphOp {
@@ -48,6 +54,8 @@ typedef struct JoinGraph {
     uint32_t nclasses;
     GraphCond *conds;
     uint32_t nconds;
+    GraphPair *pairs; /* the largest factor first */
+    uint32_t npairs;
     ExprList above; /* conditions over no relation */
     GraphOp *ops;   /* outermost first */
     uint32_t nops;

@@ -2,7 +2,7 @@
  * keys.c: proofs that columns identify rows, and that columns determine each other.
  *
  * Keys: a set of columns is unique in a plan's output if no two rows agree on all of them without NULLs
- * among them (agree in the sense of =). From the scan up: a column whose values the store has proven
+ * among them (agree in the sense of =). From the scan up: a declared key; a column whose values the store has proven
  * distinct; groups of an aggregate; joins that match each row at most once. Dependencies: within one scan
  * a unique column without NULLs determines all others; an equality of an inner join makes its sides
  * determine each other. Both are one-sided: "no" means not proven.
@@ -34,8 +34,26 @@ bool plan_joins_once(Opt *opt, const Plan *join, uint32_t side)
     return plan_max_rows(join->inputs[side]) <= 1 || joins_by_key(opt, join, side, NULL);
 }
 
-static bool scan_unique(Opt *opt, const Plan *scan, const ColSet *cols)
+/* Whether all columns of a declared key are in the set (proven not NULL, if asked for). */
+static bool scan_has_key(Opt *opt, const Plan *scan, const KeyDef *key, const ColSet *cols, bool not_null)
 {
+    for (uint32_t k = 0; k < key->ncols; k++) {
+        bool found = false;
+        for (uint32_t i = 0; i < scan->ncols && !found; i++) {
+            ColId id = scan->cols[i].id;
+            found = scan->scan.columns[i] == key->cols[k] && colset_has(cols, id);
+            found = found && (!not_null || col_not_null(opt, scan, id));
+        }
+        if (!found) return false;
+    }
+    return key->ncols > 0;
+}
+
+static bool scan_unique(Opt *opt, const Plan *scan, const ColSet *cols, bool not_null)
+{
+    const TableDef *def = table_def(scan->scan.table);
+    for (uint32_t k = 0; k < def->nkeys; k++)
+        if (scan_has_key(opt, scan, &def->keys[k], cols, not_null)) return true;
     for (uint32_t i = 0; i < scan->ncols; i++) {
         if (!colset_has(cols, scan->cols[i].id)) continue;
         if (scan->scan.columns[i] == ROWID_COLUMN) return true;
@@ -43,7 +61,6 @@ static bool scan_unique(Opt *opt, const Plan *scan, const ColSet *cols)
         if (catalog_stats(scan->scan.table, scan->scan.columns[i], &stats, NULL) == TCUDB_OK && stats.unique)
             return true;
     }
-    (void)opt;
     return false;
 }
 
@@ -83,7 +100,7 @@ bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols)
 {
     if (plan_max_rows(plan) <= 1) return true;
     switch (plan->kind) {
-    case PLAN_SCAN: return scan_unique(opt, plan, cols);
+    case PLAN_SCAN: return scan_unique(opt, plan, cols, false);
     case PLAN_AGGREGATE: return agg_unique(plan, cols);
     case PLAN_JOIN: return join_unique(opt, plan, cols);
     case PLAN_PROJECT: return project_unique(opt, plan, cols);
@@ -103,13 +120,7 @@ bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols)
 
 static tcudb_status scan_dependencies(Opt *opt, const Plan *scan, ColSet *set, bool *grew, Error *err)
 {
-    bool keyed = false;
-    for (uint32_t i = 0; i < scan->ncols && !keyed; i++) {
-        if (!colset_has(set, scan->cols[i].id)) continue;
-        ColSet one = {0};
-        TRY(colset_add(opt, &one, scan->cols[i].id, err));
-        keyed = scan_unique(opt, scan, &one) && col_not_null(opt, scan, scan->cols[i].id);
-    }
+    bool keyed = scan_unique(opt, scan, set, true);
     for (uint32_t i = 0; i < scan->ncols && keyed; i++) {
         if (colset_has(set, scan->cols[i].id)) continue;
         TRY(colset_add(opt, set, scan->cols[i].id, err));

@@ -89,6 +89,8 @@ bool expr_touches(const Expr *e, const Plan *plan);
 bool expr_within(const Expr *e, const Plan *plan);
 bool expr_has_col(const Expr *e, ColId col);
 bool expr_has_cols(const Expr *e);
+/* The column of a bare reference or a cast of one; NULL: something else. */
+const Expr *expr_column(const Expr *e);
 bool expr_is_func(const Expr *e, const char *name); /* an EXPR_FUNC of that SQL name */
 bool expr_is_not(const Expr *e);
 /* The comparison that e is, or CMP_NONE. */
@@ -180,9 +182,13 @@ tcudb_status card_collect(Opt *opt, const Plan *plan, Error *err) MUST_CHECK;
 const ColFact *card_fact(const Opt *opt, ColId id); /* never NULL; not seen: unknown */
 /* Distinct values of an expression; at least 1; a guess where nothing is known. */
 double card_distinct(const Opt *opt, const Expr *e, double rows);
+/* card_image.c: values that the node can have whatever its arguments are; INFINITY: it does not limit them. */
+double card_image(const Opt *opt, const Expr *e);
 /* Share of rows for which the condition(s) are true: 0..1. */
 double card_selectivity(const Opt *opt, const Expr *e);
 double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n);
+/* card_having.c: of a comparison of an aggregate's result with a constant; false: not that. */
+bool card_having_share(const Opt *opt, const Plan *agg, const Expr *e, double *share);
 /* Of a condition on one text column of a table, from its dictionary; false: not that. */
 bool card_dict_share(const Opt *opt, const Expr *e, double *share);
 /* Of an equality between two relations: 1 / the larger number of distinct values. */

@@ -15,6 +15,7 @@
  * where the join multiplies rows.
  */
 #include "opt/candidates.h"
+#include "opt/card_combine.h"
 #include "opt/eager.h"
 
 #include <assert.h>
@@ -46,13 +47,13 @@ static tcudb_status side_keys(Opt *opt, const ColSet *used, EagerSide *side, Err
 
 static double grouped_rows(Opt *opt, const EagerSide *side)
 {
-    double groups = 1;
+    Combos groups = {.n = 0};
     ColSet keys = {0};
     for (uint32_t i = 0; i < side->nkeys; i++)
         if (colset_add(opt, &keys, side->keys[i].col.id, NULL) != TCUDB_OK) return side->plan->rows;
     if (plan_unique_on(opt, side->plan, &keys)) return side->plan->rows; /* nothing to combine */
-    for (uint32_t i = 0; i < side->nkeys; i++) groups *= card_held(opt, side->plan, side->keys[i].expr);
-    return card_combined(groups, side->plan->rows);
+    for (uint32_t i = 0; i < side->nkeys; i++) combos_add(&groups, opt, side->plan, side->keys[i].expr);
+    return combos_count(&groups, side->plan->rows);
 }
 
 /* Rows whose keys are equal must be alike in all that is computed from the keys above; and a side whose keys are

@@ -1,0 +1,314 @@
+/*
+ * card_combine.c: how many combinations of values several expressions have together.
+ *
+ * Expressions over one table (a leaf of the plan) have at most a combination a row, however many values each has;
+ * those over different leaves are taken to be independent. So (partkey, suppkey) of a million order lines has a
+ * million values at most, not 200,000 x 10,000.
+ *
+ * A composite key, several equalities between the same two leaves: a pair of rows meets with 1 / combinations.
+ *     one side is unique there (a declared key, groups)    its rows: each row of the other side finds its partner
+ *     sides have fewer rows than combinations, and no      the combinations of the smaller such side: columns that meet
+ *     column has fewer values than what it is compared to  together belong together
+ *     only one side has so few rows                        between that and all combinations (geometric mean)
+ *     else                                                 all combinations: the columns are independent
+ * The second is right for foreign keys that nobody declared and for sides joined with themselves, and too many rows for
+ * columns that only seem to belong together; multiplying the equalities would be a thousand times too few for the
+ * former.
+ */
+#include "opt/card_combine.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const double SCARCE = 0.5; /* of the combinations: with fewer there, rows are what limits them */
+static const double FITS = 1.2;   /* distinct counts are estimates */
+
+/* The node below that defines the column, which gets its name there; NULL: none does. */
+static const Plan *leaf_of_col(const Plan *plan, ColId *col)
+{
+    while (plan_find_col(plan, *col) != NULL) {
+        const Plan *below = NULL;
+        if (plan->kind == PLAN_PROJECT) {
+            for (uint32_t i = 0; i < plan->ncols; i++) {
+                const NamedExpr *e = &plan->project.exprs[i];
+                if (e->col.id != *col || e->expr->kind != EXPR_COL) continue;
+                *col = e->expr->col;
+                below = plan->inputs[0];
+                break;
+            }
+        } else if (plan_passes(plan)) {
+            for (uint32_t i = 0; i < plan->ninputs && below == NULL; i++)
+                if (plan_find_col(plan->inputs[i], *col) != NULL) below = plan->inputs[i];
+        }
+        if (below == NULL) return plan;
+        plan = below;
+    }
+    return NULL;
+}
+
+typedef struct Leaf {
+    const Plan *plan, *leaf;
+    ColId col;
+    bool one;
+} Leaf;
+
+static bool meet_leaf(void *ctx, const Expr *e)
+{
+    Leaf *l = ctx;
+    if (e->kind != EXPR_COL) return true;
+    ColId col = e->col;
+    const Plan *leaf = leaf_of_col(l->plan, &col);
+    l->one &= leaf != NULL && (l->leaf == NULL || l->leaf == leaf);
+    l->leaf = leaf;
+    l->col = col;
+    return true;
+}
+
+/* NULL: columns of several leaves, or of none. *col: of a bare column. */
+static const Plan *leaf_of(const Plan *plan, const Expr *e, ColId *col)
+{
+    Leaf l = {.plan = plan, .one = true};
+    (void)expr_walk(e, meet_leaf, &l);
+    *col = e->kind == EXPR_COL ? l.col : 0;
+    return l.one ? l.leaf : NULL;
+}
+
+static double base_rows(const Plan *leaf)
+{
+    return fmax(1, leaf->kind == PLAN_SCAN ? (double)table_rows(leaf->scan.table) : leaf->rows);
+}
+
+static void add_values(Combos *c, const Plan *leaf, double values, double kept)
+{
+    uint32_t i = 0;
+    while (i < c->n && (leaf == NULL || c->parts[i].leaf != leaf)) i++;
+    if (i == COMBOS_MAX) {
+        c->others = fmax(c->others, 1) * values;
+        return;
+    }
+    if (i == c->n) c->parts[c->n++] = (ComboPart){.leaf = leaf, .values = 1, .kept = 1};
+    c->parts[i].values *= values;
+    c->parts[i].kept *= kept;
+    c->parts[i].n++;
+}
+
+void combos_add(Combos *c, const Opt *opt, const Plan *plan, const Expr *e)
+{
+    ColId col;
+    const Plan *leaf = leaf_of(plan, e, &col);
+    double held = card_held(opt, plan, e);
+    add_values(c, leaf, held, fmin(1, held / card_distinct(opt, e, INFINITY)));
+}
+
+void combos_add_col(Combos *c, const Opt *opt, const Plan *plan, ColId col)
+{
+    double values = card_fact(opt, col)->distinct;
+    const Plan *leaf = leaf_of_col(plan, &col);
+    add_values(c, leaf, values > 0 ? values : plan->rows, 1);
+}
+
+/* Of d values that all rows have, those that n of the rows still have (Yao). */
+static double still_there(double d, double all, double n)
+{
+    if (n >= all || d < 1) return fmax(1, d);
+    return fmax(1, -expm1(all / fmin(d, all) * log1p(-n / all)) * d);
+}
+
+static double part_count(const ComboPart *part, double rows)
+{
+    if (part->leaf == NULL || part->leaf->rows < 0) return part->values;
+    double all = fmax(1, base_rows(part->leaf) * part->kept);
+    double there = part->n > 1 ? card_combined(part->values, all) : fmin(part->values, all);
+    return still_there(there, all, fmin(rows, part->leaf->rows));
+}
+
+double combos_count(const Combos *c, double rows)
+{
+    double count = fmax(c->others, 1);
+    rows = fmax(1, rows);
+    bool one = c->n == 1 && c->others == 0 && c->parts[0].leaf != NULL;
+    for (uint32_t i = 0; i < c->n; i++) count *= part_count(&c->parts[i], one ? rows : INFINITY);
+    return one ? fmin(count, rows) : card_combined(count, rows);
+}
+
+/* ---- composite keys ------------------------------------------------------------------------------ */
+
+static void add_to_pair(KeyPair *pair, const Opt *opt, const Expr *const args[2], const double d[2], const ColId col[2])
+{
+    for (uint32_t s = 0; s < 2; s++) {
+        pair->values[s] *= d[s];
+        pair->kept[s] *= fmin(1, d[s] / card_distinct(opt, args[s], INFINITY));
+        pair->misfit[s] |= d[1 - s] > FITS * d[s];
+        if (pair->n < KEY_PAIR_COLS) pair->cols[s][pair->n] = col[s];
+    }
+    pair->most = fmax(pair->most, fmax(d[0], d[1]));
+    pair->independent *= fmax(d[0], d[1]);
+    pair->n++;
+}
+
+void key_pairs_add(KeyPairs *p, const Opt *opt, const Plan *const sides[2], const Expr *const args[2])
+{
+    const Plan *leaf[2];
+    ColId col[2];
+    double d[2];
+    for (uint32_t s = 0; s < 2; s++) {
+        leaf[s] = leaf_of(sides[s], args[s], &col[s]);
+        d[s] = fmin(card_held(opt, sides[s], args[s]), p->most[s] > 0 ? p->most[s] : INFINITY);
+    }
+    p->independent = fmax(1, p->independent) * fmax(d[0], d[1]);
+    uint32_t i = 0;
+    while (i < p->n && (p->items[i].leaf[0] != leaf[0] || p->items[i].leaf[1] != leaf[1])) i++;
+    if (leaf[0] == NULL || leaf[1] == NULL || i == KEY_PAIRS_MAX) return;
+    if (i == p->n)
+        p->items[p->n++] =
+            (KeyPair){.leaf = {leaf[0], leaf[1]}, .most = 1, .independent = 1, .values = {1, 1}, .kept = {1, 1}};
+    add_to_pair(&p->items[i], opt, args, d, col);
+}
+
+static bool has_col(const ColId *cols, uint32_t n, ColId col)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (cols[i] == col) return true;
+    return false;
+}
+
+static bool scan_has_key(const Plan *scan, const KeyDef *key, const ColId *cols, uint32_t n)
+{
+    for (uint32_t k = 0; k < key->ncols; k++) {
+        bool found = false;
+        for (uint32_t i = 0; i < scan->ncols && !found; i++)
+            found = scan->scan.columns[i] == key->cols[k] && has_col(cols, n, scan->cols[i].id);
+        if (!found) return false;
+    }
+    return key->ncols > 0;
+}
+
+/* The columns identify rows: a declared key, or the groups of an aggregate. */
+static bool is_unique(const Plan *leaf, const ColId *cols, uint32_t n)
+{
+    if (n > KEY_PAIR_COLS) n = KEY_PAIR_COLS;
+    if (leaf->kind == PLAN_AGGREGATE) {
+        for (uint32_t i = 0; i < leaf->agg.ngroups; i++)
+            if (!has_col(cols, n, leaf->agg.groups[i].col.id)) return false;
+        return true;
+    }
+    if (leaf->kind != PLAN_SCAN) return false;
+    const TableDef *def = table_def(leaf->scan.table);
+    for (uint32_t k = 0; k < def->nkeys; k++)
+        if (scan_has_key(leaf, &def->keys[k], cols, n)) return true;
+    return false;
+}
+
+/* Combinations that a side holds, and whether its rows are what limits them; rows that the filters on the key's own
+ * columns leave: only these say something of the values. */
+static double side_holds(const KeyPair *p, uint32_t side, double *rows, bool *scarce)
+{
+    const Plan *leaf = p->leaf[side];
+    *rows = leaf->kind == PLAN_SCAN ? fmax(1, base_rows(leaf) * p->kept[side]) : base_rows(leaf);
+    double held = card_combined(p->values[side], *rows);
+    *scarce = held < SCARCE * p->values[side];
+    return held;
+}
+
+static double pair_domain(const KeyPair *p)
+{
+    double rows[2], held[2], unique = 0, least = INFINITY;
+    bool scarce[2];
+    for (uint32_t s = 0; s < 2; s++) {
+        held[s] = side_holds(p, s, &rows[s], &scarce[s]);
+        if (is_unique(p->leaf[s], p->cols[s], p->n)) unique = fmax(unique, rows[s]);
+        if (scarce[s] && !p->misfit[s]) least = fmin(least, held[s]);
+    }
+    if (unique > 0) return unique;
+    if (least == INFINITY) return p->independent;
+    return scarce[0] && scarce[1] ? least : sqrt(least) * sqrt(p->independent);
+}
+
+double key_pair_factor(const KeyPair *p)
+{
+    if (p->n < 2) return 1;
+    double domain = fmin(fmax(pair_domain(p), p->most), p->independent);
+    assert(domain >= 1);
+    return p->independent / domain;
+}
+
+double key_pairs_factor(const KeyPairs *p)
+{
+    double factor = 1;
+    for (uint32_t i = 0; i < p->n; i++) factor *= key_pair_factor(&p->items[i]);
+    return factor;
+}
+
+static double key_pairs_share(const KeyPairs *p)
+{
+    return fmin(1, key_pairs_factor(p) / fmax(1, p->independent));
+}
+
+/* An equality whose sides are of different inputs, in the order of the inputs. */
+static bool spans(const Plan *const sides[2], const Expr *e, const Expr *args[2])
+{
+    if (!expr_is_equality(e)) return false;
+    for (uint32_t k = 0; k < 2; k++) {
+        args[0] = e->args[k];
+        args[1] = e->args[1 - k];
+        if (expr_within(args[0], sides[0]) && expr_within(args[1], sides[1])) return true;
+    }
+    return false;
+}
+
+/* Of the equalities among the conditions; the others are gathered in rest. */
+static double keys_share(const Opt *opt, const Plan *const sides[2], Expr *const *conds, uint32_t n, Expr **rest,
+                         uint32_t *nrest)
+{
+    KeyPairs pairs = {.n = 0};
+    for (uint32_t i = 0; i < n; i++) {
+        const Expr *args[2];
+        if (spans(sides, conds[i], args))
+            key_pairs_add(&pairs, opt, sides, args);
+        else
+            rest[(*nrest)++] = conds[i];
+    }
+    return key_pairs_share(&pairs);
+}
+
+double card_join_share(const Opt *opt, const Plan *left, const Plan *right, Expr *const *conds, uint32_t n,
+                       double *of_keys)
+{
+    const Plan *const sides[2] = {left, right};
+    Expr *rest[JOIN_CONDS];
+    uint32_t nrest = 0;
+    *of_keys = 1;
+    if (n > JOIN_CONDS) return card_selectivity_all(opt, conds, n);
+    *of_keys = keys_share(opt, sides, conds, n, rest, &nrest);
+    return *of_keys * card_selectivity_all(opt, rest, nrest);
+}
+
+double card_contract_share(const Opt *opt, const Plan *node)
+{
+    KeyPairs pairs = {.n = 0};
+    for (uint32_t i = 0; i < node->contract.nkeys; i++) {
+        const Expr *args[2] = {node->contract.keys[0][i], node->contract.keys[1][i]};
+        key_pairs_add(&pairs, opt, (const Plan *const *)node->inputs, args);
+    }
+    return key_pairs_share(&pairs);
+}
+
+/* Combinations of the keys that the rows of sides[1] hold. */
+static double keys_held(const Opt *opt, const Plan *const sides[2], Expr *const *conds, uint32_t n)
+{
+    Combos c = {.n = 0};
+    for (uint32_t i = 0; i < n; i++) {
+        const Expr *args[2];
+        if (spans(sides, conds[i], args)) combos_add(&c, opt, sides[1], args[1]);
+    }
+    return combos_count(&c, sides[1]->rows);
+}
+
+double card_match_share(const Opt *opt, const Plan *join, uint32_t side)
+{
+    const Plan *const sides[2] = {join->inputs[side], join->inputs[1 - side]};
+    double keys, all = card_join_share(opt, sides[0], sides[1], join->join.conds, join->join.nconds, &keys);
+    double held = keys_held(opt, sides, join->join.conds, join->join.nconds), rest = fmin(1, all / keys);
+    double partners = fmax(1, sides[1]->rows / held);
+    return fmin(1, keys * held) * -expm1(partners * log1p(-rest));
+}
