@@ -1,26 +1,17 @@
 /*
- * alter.c: ALTER TABLE: the new definition, and an INSERT that fills it from the old table.
+ * alter.c: ALTER TABLE: the new definition, where its columns come from, and an INSERT that fills it from the old
+ * table.
  *
- * Forms that change columns or their types make the table anew: the old rows go through a PROJECT (defaults for new
- * columns, casts for changed types) into the new table, whose NOT NULL, CHECK and UNIQUE are then known to hold. The
- * other forms keep the rows (stmt->keeps_rows) if they satisfy the new definition; if not, making the table anew says
- * so. Commands of one statement follow each other in the order they are written. Cost: a copy of the table, or a query
- * for each new constraint.
+ * Forms that change columns or their types keep the columns that stay (alter_sources.c). Only if a key has a column
+ * that does not, or if rows do not satisfy the new definition, is the table made anew: the old rows go through a
+ * PROJECT (defaults for new columns, casts for changed types) into the new table, row by row, which finds PostgreSQL's
+ * error. The other forms keep the rows as they are (stmt->keeps_rows), likewise. Commands of one statement follow each
+ * other in the order they are written. Cost: what is written, or a query for each new constraint; at worst a copy of
+ * the table.
  */
-#include "bind/bind_int.h"
+#include "bind/alter_int.h"
 
 #include <assert.h>
-
-typedef struct Alter {
-    Binder *b;
-    const TableDef *old;
-    TableBuild t;
-    Expr **sources; /* of each column of t, over the old rows */
-    Plan *scan;
-    bool copies; /* rows look different afterwards */
-    Block block; /* names of old columns: USING */
-    ApplyList applies;
-} Alter;
 
 static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter *a, Error *err)
 {
@@ -37,9 +28,14 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     TRY_PTR(a->t.checks);
     a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
     TRY_PTR(a->sources);
-    TRY(bind_table_scan(b, table, NULL, &a->scan, err));
+    a->from = ARENA_ARRAY(b->arena, ColumnSource, def->ncols + room, err);
+    TRY_PTR(a->from);
+    a->retyped = ARENA_ARRAY(b->arena, bool, def->ncols + room, err);
+    TRY_PTR(a->retyped);
+    TRY(bind_table_scan(b, table, &a->rowid, &a->scan, err));
     for (uint32_t i = 0; i < def->ncols; i++) {
         a->t.cols[i] = def->cols[i];
+        a->from[i].from = i;
         a->sources[i] = expr_col(b->arena, a->scan->cols[i].id, a->scan->cols[i].type, 0, err);
         TRY_PTR(a->sources[i]);
     }
@@ -80,6 +76,8 @@ static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Erro
     TRY(bind_ddl_define_column(a->b, &a->t, node, err));
     TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, true, err));
     TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, false, err));
+    a->from[a->t.n - 1] = (ColumnSource){.from = NO_COLUMN};
+    a->retyped[a->t.n - 1] = false;
     return bind_default(a->b, &a->t.cols[a->t.n - 1], &a->sources[a->t.n - 1], err);
 }
 
@@ -125,6 +123,9 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(drop_keys(a, col, err));
     a->t.n--;
     memmove(a->t.cols + col, a->t.cols + col + 1, (a->t.n - col) * sizeof *a->t.cols);
+    a->t.cols[a->t.n] = (ColumnDef){0}; /* ADD COLUMN may follow */
+    memmove(a->retyped + col, a->retyped + col + 1, (a->t.n - col) * sizeof *a->retyped);
+    memmove(a->from + col, a->from + col + 1, (a->t.n - col) * sizeof *a->from);
     memmove(a->sources + col, a->sources + col + 1, (a->t.n - col) * sizeof *a->sources);
     return TCUDB_OK;
 }
@@ -200,6 +201,9 @@ static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     const Func *cast = NULL;
     Type type = {0};
     TRY(find_column(a, cmd->name, &col, err));
+    if (a->retyped[col])
+        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter type of column \"%s\" twice", cmd->name);
+    a->retyped[col] = true;
     TRY(bind_typename(a->b, node->type_name, &type, err));
     if (type.id == TYPE_INTERVAL || type.id == TYPE_UNKNOWN)
         return error_unsupported(err, 0, "a column of type %s", type_base_name(type));
@@ -216,6 +220,7 @@ static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
         func_cast(e->type, type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK)
         return no_cast(cmd, type, err);
     TRY(retype_default(a, &a->t.cols[col], type, err));
+    bind_alter_retype(&a->from[col], node->raw_default != NULL, a->t.cols[col].type, type);
     a->t.cols[col].type = type;
     return bind_coerce(a->b, e, type, CAST_ASSIGNMENT, 0, &a->sources[col], err);
 }
@@ -302,6 +307,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     TRY_PTR(stmt->plan);
     stmt->plan->modify.table = stmt->name;
     TRY(plan_project(b->arena, a->scan, exprs, a->t.n, &stmt->plan->inputs[0], err));
+    if (a->copies) TRY(bind_alter_sources(a, exprs, stmt, err));
     return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0], 0, stmt->plan, err);
 }
 

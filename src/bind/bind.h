@@ -51,14 +51,18 @@ typedef struct Stmt {
     uint32_t nparams, nnames, ncolumns, noptions, nargs; /* of the arrays below */
     bool flag; /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
     bool cascade;
-    bool view;          /* DROP VIEW */
-    bool keeps_rows;    /* ALTER TABLE: if they satisfy `table`, they stay as they are */
-    const char *tag;    /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
-    Plan *plan;         /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
-    const Type *params; /* types of $1..$n, inferred where not given */
-    Str name;           /* table, view, setting, prepared statement, savepoint, procedure */
-    const Str *names;   /* DROP a, b; TRUNCATE a, b */
-    TableDef table;     /* CREATE TABLE */
+    bool view;             /* DROP VIEW */
+    bool keeps_rows;       /* ALTER TABLE: if they satisfy `table`, they stay as they are */
+    ColumnSource *sources; /* ALTER TABLE: where `revised`'s columns come from; NULL: the table is made anew */
+    TableDef revised;      /* the columns of `table`, with what is known to hold of them already */
+    Plan *constants;       /* the values of sources that are new and not written, in order; NULL: none */
+    Plan *revision;        /* the UPDATE that writes columns; NULL: none is written */
+    const char *tag;       /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
+    Plan *plan;            /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
+    const Type *params;    /* types of $1..$n, inferred where not given */
+    Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
+    const Str *names;      /* DROP a, b; TRUNCATE a, b */
+    TableDef table;        /* CREATE TABLE */
     ViewDef create_view;
     Str text; /* SET value; new name of a rename; a column dropped; file of COPY (len 0: stdin/stdout); SQL of PREPARE
                */

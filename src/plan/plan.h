@@ -268,10 +268,16 @@ struct Plan {
             WindowCall *calls;
             uint32_t ncalls;
         } window;
-        /* INSERT: the input has the table's columns in order. DELETE: a row id. UPDATE: a row id, then the table's new
-         * columns. More columns may follow. Puts out nothing, or all of the input's columns for each row changed. */
+        /* INSERT: the input has the table's columns in order. DELETE: a row id. UPDATE: a row id, then the new values
+         * of `nset` columns, then other columns of the new rows that are asked for. More columns may follow. Puts out
+         * nothing, or all of the input's columns for each row changed. */
         struct {
             Str table;
+            const uint32_t *columns; /* UPDATE: which of the table's the input's columns after the row id are */
+            uint32_t nset, ncolumns;
+            const TableDef *def; /* ALTER TABLE, as an UPDATE of all rows: the table gets these columns, from these
+                                  * sources, of which the input's set columns are those that are written. NULL: none */
+            const ColumnSource *sources;
             RowCheck *checks; /* INSERT, UPDATE: what new rows must fulfil */
             uint32_t nchecks;
             Conflict conflict; /* INSERT ... ON CONFLICT */

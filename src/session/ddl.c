@@ -246,7 +246,8 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
     }
 }
 
-/* The definition changes over the rows, or the old table steps aside and the new one is filled from it. */
+/* The definition changes over the columns, or columns change, or the old table steps aside and the new one is filled
+ * from it. */
 tcudb_status session_alter_table(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
@@ -256,6 +257,7 @@ tcudb_status session_alter_table(Run *run, Error *err)
     bool keep = stmt->keeps_rows;
     TRY(list_views(run, &views, &nviews, err));
     if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
+    if (stmt->sources != NULL) TRY(session_revise_columns(run, &keep, err));
     if (keep) {
         TRY(txn_redefine_table(run->session->txn, stmt->name, &stmt->table, err));
         return settle_views(run, views, nviews, err);

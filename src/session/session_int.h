@@ -169,6 +169,8 @@ tcudb_status session_corrections_rows(Session *session, Rows *rows, Error *err) 
 /* Runs one INSERT, UPDATE or DELETE of our own making. */
 tcudb_status session_run_inner(Run *run, const char *sql, Error *err) MUST_CHECK;
 tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, void *ctx, Error *err) MUST_CHECK;
+/* columns.c: *done: the table has the columns of stmt->revised, and its rows satisfy stmt->table. */
+tcudb_status session_revise_columns(Run *run, bool *done, Error *err) MUST_CHECK;
 /* satisfy.c: *ok: whether the rows of the table satisfy the constraints of another definition. */
 tcudb_status session_rows_satisfy(Run *run, Str table, const TableDef *def, bool *ok, Error *err) MUST_CHECK;
 /* A name as it is written in SQL. */

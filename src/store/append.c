@@ -11,13 +11,6 @@
 #include <assert.h>
 #include <string.h>
 
-struct TextCaches {
-    struct TextCaches *next;
-    uint64_t table;
-    uint32_t ncols;
-    DictCache *caches[];
-};
-
 typedef struct Pending {
     struct Pending *next; /* by order */
     uint64_t order;
@@ -31,22 +24,22 @@ typedef struct Pending {
 struct Appender {
     Txn *txn;
     Pending *pending; /* what it has made so far; its RowBuf is `rest` */
-    struct TextCaches *caches;
+    TextCaches *caches;
 };
 
 /* ---- caches in front of dictionaries ------------------------------------------------------------- */
 
-static void free_caches(struct TextCaches *set, Mem *mem)
+void text_caches_free(TextCaches *set, Mem *mem)
 {
     if (set == NULL) return;
     for (uint32_t c = 0; c < set->ncols; c++) dict_cache_free(set->caches[c], mem);
     mem_free(mem, set, sizeof *set + set->ncols * sizeof set->caches[0]);
 }
 
-static tcudb_status new_caches(Mem *mem, const TableMeta *meta, struct TextCaches **out, Error *err)
+tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, TextCaches **out, Error *err)
 {
     uint32_t ncols = meta->def.ncols;
-    struct TextCaches *set = mem_alloc_zero(mem, sizeof *set + ncols * sizeof set->caches[0], err);
+    TextCaches *set = mem_alloc_zero(mem, sizeof *set + ncols * sizeof set->caches[0], err);
     TRY_PTR(set);
     set->table = meta->def.id;
     set->ncols = ncols;
@@ -55,7 +48,7 @@ static tcudb_status new_caches(Mem *mem, const TableMeta *meta, struct TextCache
         tcudb_status status = dict_index(meta->dicts[c], err);
         if (status == TCUDB_OK) status = dict_cache_new(meta->dicts[c], mem, &set->caches[c], err);
         if (status != TCUDB_OK) {
-            free_caches(set, mem);
+            text_caches_free(set, mem);
             return status;
         }
     }
@@ -65,28 +58,28 @@ static tcudb_status new_caches(Mem *mem, const TableMeta *meta, struct TextCache
 
 void drop_caches(Txn *txn)
 {
-    for (struct TextCaches *set = txn->caches; set != NULL;) {
-        struct TextCaches *next = set->next;
-        free_caches(set, &txn->db->mem);
+    for (TextCaches *set = txn->caches; set != NULL;) {
+        TextCaches *next = set->next;
+        text_caches_free(set, &txn->db->mem);
         set = next;
     }
     txn->caches = NULL;
 }
 
-static bool caches_serve(const struct TextCaches *set, const TableMeta *meta)
+static bool caches_serve(const TextCaches *set, const TableMeta *meta)
 {
-    if (set->table != meta->def.id) return false;
+    if (set->table != meta->def.id || set->ncols != meta->def.ncols) return false;
     for (uint32_t c = 0; c < set->ncols; c++)
-        if (meta->dicts[c] != NULL) return set->caches[c]->dict == meta->dicts[c];
+        if ((set->caches[c] == NULL ? NULL : set->caches[c]->dict) != meta->dicts[c]) return false;
     return true;
 }
 
 tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err)
 {
-    struct TextCaches *set = txn->caches;
+    TextCaches *set = txn->caches;
     while (set != NULL && !caches_serve(set, meta)) set = set->next;
     if (set == NULL) {
-        TRY(new_caches(&txn->db->mem, meta, &set, err));
+        TRY(text_caches_new(&txn->db->mem, meta, &set, err));
         set->next = txn->caches;
         txn->caches = set;
     }
@@ -105,7 +98,8 @@ tcudb_status table_seal(Table *table, Error *err)
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
     tcudb_status status = TCUDB_OK;
-    if (table->db->writer != NULL) status = txn_write_segment(table->db->writer, table->meta->def.id, segment, err);
+    if (table->db->writer != NULL)
+        status = txn_write_columns(table->db->writer, table->meta->def.id, segment->cols, segment->ncols, err);
     if (status == TCUDB_OK) status = table_add_segment(table, segment, err);
     if (status != TCUDB_OK) {
         table->tail_rows = rows;
@@ -222,7 +216,7 @@ static void free_appender(Appender *a)
 {
     Mem *mem = &a->txn->db->mem;
     free_pending(a->pending, mem);
-    free_caches(a->caches, mem);
+    text_caches_free(a->caches, mem);
     mem_free(mem, a, sizeof *a);
 }
 
@@ -258,7 +252,7 @@ tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err)
         free_appender(a);
         return status;
     }
-    TRY_GOTO(new_caches(mem, a->pending->meta, &a->caches, err));
+    TRY_GOTO(text_caches_new(mem, a->pending->meta, &a->caches, err));
     TRY_GOTO(rowbuf_new(mem, a->pending->meta, SEGMENT_ROWS, &a->pending->rest, err));
     *out = a;
     return TCUDB_OK;
@@ -274,9 +268,9 @@ static tcudb_status cut(Txn *txn, Pending *p, Error *err)
     TRY_PTR(segs);
     p->segs = segs;
     TRY(segment_encode(mem, p->meta, p->rest, p->rest_rows, txn->cancel, &p->segs[p->nsegs], err));
-    p->nsegs++;
+    const Segment *segment = p->segs[p->nsegs++];
     p->rest_rows = 0;
-    return txn_write_segment(txn, p->meta->def.id, p->segs[p->nsegs - 1], err);
+    return txn_write_columns(txn, p->meta->def.id, segment->cols, segment->ncols, err);
 }
 
 tcudb_status appender_add(Appender *a, const Batch *batch, Error *err)

@@ -87,7 +87,7 @@ static tcudb_status rewrite(Txn *txn, const Table *table, uint32_t segment, Segm
     tcudb_status status = segment_encode(&txn->db->mem, table->meta, buf, rows, txn->cancel, out, err);
     rowbuf_unref(buf);
     if (status != TCUDB_OK) return status;
-    status = txn_write_segment(txn, table->meta->def.id, *out, err);
+    status = txn_write_columns(txn, table->meta->def.id, (*out)->cols, (*out)->ncols, err);
     if (status != TCUDB_OK) segment_unref(*out);
     return status;
 }

@@ -41,7 +41,7 @@ static tcudb_status meta_with_dicts(Db *db, const TableDef *def, TableMeta **out
     for (uint32_t c = 0; c < def->ncols && status == TCUDB_OK; c++)
         if (type_is_text(def->cols[c].type))
             status = dict_new(&db->mem, atomic_fetch_add(&db->next_id, 1), db->path, &dicts[c], err);
-    if (status == TCUDB_OK) status = meta_new(&db->mem, def, dicts, out, err);
+    if (status == TCUDB_OK) status = meta_new(&db->mem, def, dicts, NULL, out, err);
     for (uint32_t c = 0; c < def->ncols; c++) dict_unref(dicts[c]);
     mem_free(&db->mem, dicts, def->ncols * sizeof dicts[0]);
     return status;
@@ -139,7 +139,7 @@ static tcudb_status redefine(Txn *txn, uint32_t at, const TableDef *def, Error *
 {
     Table *old = txn->work->tables[at];
     TableMeta *meta;
-    TRY(meta_new(&txn->db->mem, def, old->meta->dicts, &meta, err));
+    TRY(meta_new(&txn->db->mem, def, old->meta->dicts, old->meta, &meta, err));
     Table *table;
     tcudb_status status = table_clone(old, &table, err);
     if (status != TCUDB_OK) {

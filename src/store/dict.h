@@ -86,6 +86,8 @@ tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
 void dict_commit(Dict *dict);
 void dict_give_up(Dict *dict, bool cut);
 bool dict_is_loose(Dict *dict);
+/* Values may be in no row any more. */
+void dict_loosen(Dict *dict);
 /* A commit of another process, or of the log that is replayed: values first..first + n - 1 from the texts (first is
  * the committed count), or all up to state.count in the file. */
 tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, bool loose, Error *err) MUST_CHECK;

@@ -134,8 +134,9 @@ void dict_give_up(Dict *dict, bool cut)
 {
     pthread_mutex_lock(&dict->lock);
     if (cut && dict->now.length > dict->committed.length) cut_file(dict, dict->committed.length);
+    bool loose = dict->now.loose; /* stays: what made it so may lie before the savepoint that is returned to */
     dict->now = dict->committed;
-    dict->now.loose |= dict_count(dict) > dict->committed.count;
+    dict->now.loose |= loose || dict_count(dict) > dict->committed.count;
     pthread_mutex_unlock(&dict->lock);
 }
 
@@ -145,6 +146,13 @@ bool dict_is_loose(Dict *dict)
     bool loose = dict->now.loose;
     pthread_mutex_unlock(&dict->lock);
     return loose;
+}
+
+void dict_loosen(Dict *dict)
+{
+    pthread_mutex_lock(&dict->lock);
+    dict->now.loose = true;
+    pthread_mutex_unlock(&dict->lock);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,23 +109,47 @@ static tcudb_status hold_current(Db *db, Generation **out, Error *err)
     return error_set(err, SQLSTATE_OBJECT_IN_USE, "database \"%s\" changes too quickly to be opened", db->path);
 }
 
-/* Segments that the process has already take the place of new ones for the same bytes: what is in memory stays so. */
-static void adopt_segments(Table *table, const Table *old)
+/* ---- adopting: what is in memory already */
+
+static int by_place(const void *a, const void *b)
 {
-    uint32_t next = 0;
-    for (uint32_t s = 0; s < table->nsegs && table->meta->def.ncols > 0; s++) {
+    const Column *x = *(Column *const *)a, *y = *(Column *const *)b;
+    if (x->part->number != y->part->number) return x->part->number < y->part->number ? -1 : 1;
+    if (x->data.offset != y->data.offset) return x->data.offset < y->data.offset ? -1 : 1;
+    Type p = x->data.pub.min.type, q = y->data.pub.min.type; /* a column whose type was widened shares its bytes */
+    return (p.id << 16 | p.precision << 8 | p.scale) - (q.id << 16 | q.precision << 8 | q.scale);
+}
+
+/* The columns with bytes, by place; NULL: none, or no memory, and nothing is adopted. */
+static Column **columns_by_place(const Table *table, size_t *n)
+{
+    size_t room = (size_t)table->nsegs * table->meta->def.ncols;
+    Column **list = room == 0 ? NULL : mem_alloc(&table->db->mem, room * sizeof list[0], NULL);
+    *n = 0;
+    for (uint32_t s = 0; list != NULL && s < table->nsegs; s++)
+        for (uint32_t c = 0; c < table->meta->def.ncols; c++)
+            if (table->segs[s]->cols[c]->part != NULL) list[(*n)++] = table->segs[s]->cols[c];
+    if (list != NULL) qsort(list, *n, sizeof list[0], by_place);
+    return list;
+}
+
+/* Columns that the process has already take the place of new ones for the same bytes: what is in memory stays so. */
+static void adopt_columns(Table *table, const Table *old)
+{
+    size_t n;
+    Column **known = columns_by_place(old, &n);
+    for (uint32_t s = 0; known != NULL && s < table->nsegs; s++) {
         Segment *segment = table->segs[s];
-        for (uint32_t o = next; o < old->nsegs; o++) {
-            Segment *known = old->segs[o];
-            if (known->part->number != segment->part->number || known->cols[0].offset != segment->cols[0].offset)
-                continue;
-            atomic_fetch_add(&known->refs, 1);
-            segment_unref(segment);
-            table->segs[s] = known;
-            next = o + 1;
-            break;
+        for (uint32_t c = 0; c < segment->ncols; c++) {
+            if (segment->cols[c]->part == NULL) continue;
+            Column **found = bsearch(&segment->cols[c], known, n, sizeof known[0], by_place);
+            if (found == NULL) continue;
+            column_ref(*found);
+            column_unref(segment->cols[c]);
+            segment->cols[c] = *found;
         }
     }
+    mem_free(&old->db->mem, known, (size_t)old->nsegs * old->meta->def.ncols * sizeof known[0]);
 }
 
 static void adopt(Root *root, const Root *old)
@@ -131,7 +157,7 @@ static void adopt(Root *root, const Root *old)
     for (uint32_t t = 0; old != NULL && t < root->ntables; t++)
         for (uint32_t u = 0; u < old->ntables; u++)
             if (old->tables[u]->meta->def.id == root->tables[t]->meta->def.id)
-                adopt_segments(root->tables[t], old->tables[u]);
+                adopt_columns(root->tables[t], old->tables[u]);
 }
 
 /* Reads the manifest and its log anew. */
@@ -342,13 +368,42 @@ static tcudb_status seal_large_tails(Txn *txn, Error *err)
     return TCUDB_OK;
 }
 
+static bool has_dict(const TableMeta *meta, const Dict *dict)
+{
+    for (uint32_t c = 0; c < meta->def.ncols; c++)
+        if (meta->dicts[c] == dict) return true;
+    return false;
+}
+
+/* Whether columns that came in the place of others have left a file without any that count. */
+static bool leaves_file(const Table *before, const Table *now)
+{
+    uint64_t last = UINT64_MAX;
+    for (uint32_t c = 0; c < before->meta->def.ncols; c++) {
+        Dict *dict = before->meta->dicts[c];
+        if (dict != NULL && dict->committed.length > 0 && !has_dict(now->meta, dict)) return true;
+    }
+    for (uint32_t s = 0; s < before->nsegs; s++) {
+        const Segment *segment = before->segs[s];
+        for (uint32_t c = 0; c < segment->ncols && segment != now->segs[s]; c++) {
+            const Part *part = segment->cols[c]->part;
+            if (part == NULL || part->number == last) continue;
+            if (!table_uses_part(now, part->number)) return true;
+            last = part->number;
+        }
+    }
+    return false;
+}
+
 static bool leaves_garbage(const Root *base, const Root *work)
 {
     for (uint32_t t = 0; t < base->ntables; t++) {
         const Table *before = base->tables[t], *now = NULL;
         for (uint32_t u = 0; u < work->ntables && now == NULL; u++)
             if (work->tables[u]->meta->def.id == before->meta->def.id) now = work->tables[u];
-        if ((now == NULL || now->lineage != before->lineage) && before->nsegs > 0) return true;
+        bool same = now != NULL && now->lineage == before->lineage;
+        if (!same && before->nsegs > 0) return true;
+        if (same && leaves_file(before, now)) return true;
     }
     return false;
 }
@@ -505,7 +560,10 @@ static void tidy(Db *db)
     Error ignored;
     if (db->read_only || lock_try_write(db, &got, &ignored) != TCUDB_OK || !got) return;
     pthread_mutex_lock(&db->disk->sync);
-    if (become_writer(db, &ignored) == TCUDB_OK) disk_collect_garbage(db, db->root);
+    bool follows = become_writer(db, &ignored) == TCUDB_OK;
+    bool empty =
+        db->disk->log_length == LOG_HEADER; /* else a reader elsewhere may be at an earlier record of the log */
+    if (follows && (empty || !lock_older_readers(db, db->disk->generation + 1))) disk_collect_garbage(db, db->root);
     pthread_mutex_unlock(&db->disk->sync);
     lock_release_write(db);
 }

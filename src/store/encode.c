@@ -174,10 +174,12 @@ done:
     return status;
 }
 
+/* Without bytes unless some rows are NULL. */
 static tcudb_status encode_constant(ColData *col, Mem *mem, Error *err)
 {
-    TRY(coldata_alloc(col, mem, 0, err));
     col->pub.codec = CODEC_CONSTANT;
+    if (column_is_uniform(&col->pub)) return TCUDB_OK;
+    TRY(coldata_alloc(col, mem, 0, err));
     even_blocks(col, 0);
     return TCUDB_OK;
 }
@@ -299,13 +301,13 @@ static tcudb_status encode_int(ColData *col, Mem *mem, const Source *s, Error *e
     return encode_bitpack(col, mem, s, bits, err);
 }
 
-static tcudb_status encode_column(ColData *col, Mem *mem, Type type, const RowBuf *buf, uint32_t c, uint32_t rows,
-                                  Error *err)
+static tcudb_status encode(ColData *col, Mem *mem, Type type, const uint8_t *data, const uint8_t *valid, uint32_t rows,
+                           Error *err)
 {
     facts_init(col, type);
-    facts_add(col, type, buf->data[c], buf->valid[c], 0, rows);
-    Source s = {.data = buf->data[c], .phys = type_phys(type), .rows = rows};
-    s.valid = col->pub.nulls > 0 ? buf->valid[c] : NULL;
+    facts_add(col, type, data, valid, 0, rows);
+    Source s = {.data = data, .phys = type_phys(type), .rows = rows};
+    s.valid = col->pub.nulls > 0 ? valid : NULL;
     bool is_float = s.phys == PHYS_F32 || s.phys == PHYS_F64;
     if (col->pub.has_bounds && !is_float) s.min = value_int(s.phys, &col->pub.min);
     if (col->pub.nulls == rows)
@@ -316,10 +318,23 @@ static tcudb_status encode_column(ColData *col, Mem *mem, Type type, const RowBu
         TRY(encode_raw(col, mem, &s, err));
     else
         TRY(encode_int(col, mem, &s, err));
-    uint64_t *valid = (uint64_t *)col->pub.valid;
-    for (uint32_t i = 0; valid != NULL && i < rows; i++) valid[i >> 6] |= (uint64_t)buf->valid[c][i] << (i & 63);
-    atomic_store(&col->resident, true);
+    uint64_t *bits = (uint64_t *)col->pub.valid;
+    for (uint32_t i = 0; bits != NULL && i < rows; i++) bits[i >> 6] |= (uint64_t)valid[i] << (i & 63);
+    atomic_store(&col->resident, col->memory != NULL);
     return TCUDB_OK;
+}
+
+tcudb_status column_encode(Mem *mem, Type type, const uint8_t *data, const uint8_t *valid, uint32_t rows, Column **out,
+                           Error *err)
+{
+    Column *column;
+    TRY(column_new(mem, &column, err));
+    tcudb_status status = encode(&column->data, mem, type, data, valid, rows, err);
+    if (status == TCUDB_OK)
+        *out = column;
+    else
+        column_unref(column);
+    return status;
 }
 
 tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows,
@@ -338,7 +353,8 @@ tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, 
                    buf->valid[c], rows);
         tcudb_status status = cancel_poll(cancel, err);
         if (status == TCUDB_OK)
-            status = encode_column(&segment->cols[c], mem, meta->def.cols[c].type, buf, c, rows, err);
+            status =
+                column_encode(mem, meta->def.cols[c].type, buf->data[c], buf->valid[c], rows, &segment->cols[c], err);
         if (status != TCUDB_OK) {
             segment_unref(segment);
             return status;

@@ -109,8 +109,7 @@ static bool dict_in_use(const Root *root, uint64_t id)
 static bool part_in_use(const Root *root, uint64_t number)
 {
     for (uint32_t t = 0; t < root->ntables; t++)
-        for (uint32_t s = 0; s < root->tables[t]->nsegs; s++)
-            if (root->tables[t]->segs[s]->part->number == number) return true;
+        if (table_uses_part(root->tables[t], number)) return true;
     return false;
 }
 

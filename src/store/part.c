@@ -1,5 +1,5 @@
 /*
- * part.c: part files: the encoded columns of segments, one after the other.
+ * part.c: part files: encoded columns of segments, one after the other.
  *
  *     "TCUDBPRT" | u32 version | u32 0 | u64 number | u64 XXH3-64 of the 24 bytes before | zeros to 64 |
  *     column data, each at a multiple of 64
@@ -25,7 +25,7 @@ static tcudb_status part_path(const Part *part, char out[PATH_TEXT], Error *err)
     return file_path(out, part->db->path, "part", part->number, err);
 }
 
-tcudb_status part_open(Db *db, uint64_t number, Part **out, Error *err)
+static tcudb_status part_open(Db *db, uint64_t number, Part **out, Error *err)
 {
     Part *part = mem_alloc_zero(&db->mem, sizeof *part, err);
     TRY_PTR(part);
@@ -47,6 +47,38 @@ void part_unref(Part *part)
     if (!part->committed && part_path(part, path, NULL) == TCUDB_OK) unlink(path);
     pthread_mutex_destroy(&part->lock);
     mem_free(&part->db->mem, part, sizeof *part);
+}
+
+tcudb_status partset_find(PartSet *set, Db *db, uint64_t number, Part **out, Error *err)
+{
+    uint32_t lo = 0, hi = set->n;
+    while (lo < hi) {
+        uint32_t mid = (lo + hi) / 2;
+        if (set->at[mid]->number < number)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == set->n || set->at[lo]->number != number) {
+        Part **at = grow_pointers(&db->mem, set->at, &set->cap, set->n, err);
+        TRY_PTR(at);
+        set->at = at;
+        Part *part;
+        TRY(part_open(db, number, &part, err));
+        memmove(at + lo + 1, at + lo, (set->n - lo) * sizeof at[0]);
+        at[lo] = part;
+        set->n++;
+    }
+    *out = set->at[lo];
+    atomic_fetch_add(&(*out)->refs, 1);
+    return TCUDB_OK;
+}
+
+void partset_free(PartSet *set, Db *db)
+{
+    for (uint32_t i = 0; i < set->n; i++) part_unref(set->at[i]);
+    mem_free(&db->mem, set->at, set->cap * sizeof set->at[0]);
+    *set = (PartSet){0};
 }
 
 static tcudb_status part_create(Db *db, Part **out, Error *err)
@@ -91,29 +123,36 @@ static tcudb_status find_part(Txn *txn, uint64_t table, Part **out, Error *err)
     return TCUDB_OK;
 }
 
-tcudb_status txn_write_segment(Txn *txn, uint64_t table, Segment *segment, Error *err)
+static size_t place_of(const Column *column)
 {
-    if (txn->db->disk == NULL) return TCUDB_OK;
+    return (column->data.memory_size + 63) & ~(size_t)63;
+}
+
+tcudb_status txn_write_columns(Txn *txn, uint64_t table, Column *const *cols, uint32_t n, Error *err)
+{
     Part *part;
     char path[PATH_TEXT];
+    uint64_t total = 0;
+    for (uint32_t c = 0; c < n; c++) total += place_of(cols[c]);
+    if (txn->db->disk == NULL || total == 0) return TCUDB_OK;
     pthread_mutex_lock(&txn->parts_lock);
     tcudb_status status = find_part(txn, table, &part, err);
     pthread_mutex_unlock(&txn->parts_lock);
     if (status != TCUDB_OK) return status;
     TRY(part_path(part, path, err));
-    uint64_t total = 0;
-    for (uint32_t c = 0; c < segment->ncols; c++) total += (segment->cols[c].memory_size + 63) & ~(size_t)63;
     uint64_t at = atomic_fetch_add(&part->size, total);
-    for (uint32_t c = 0; c < segment->ncols; c++) {
-        ColData *col = &segment->cols[c];
+    for (uint32_t c = 0; c < n; c++) {
+        ColData *col = &cols[c]->data;
+        if (col->memory_size == 0) continue;
+        assert(cols[c]->part == NULL);
         col->offset = at;
         col->checksum = XXH3_64bits(col->memory, col->memory_size);
         TRY(file_write(part->fd, path, col->memory, col->memory_size, at, err));
-        at += (col->memory_size + 63) & ~(size_t)63;
+        at += place_of(cols[c]);
+        cols[c]->part = part;
+        atomic_fetch_add(&part->refs, 1);
+        residency_written(cols[c]);
     }
-    segment->part = part;
-    atomic_fetch_add(&part->refs, 1);
-    residency_written(segment);
     return TCUDB_OK;
 }
 
@@ -161,17 +200,27 @@ static bool blocks_fit(const SegColumn *pub)
     return true;
 }
 
-static tcudb_status load_locked(Segment *segment, ColData *col, Error *err)
+/* What a column without bytes looks like to those who want its blocks. */
+static tcudb_status make_uniform(Column *column, Error *err)
 {
-    if (atomic_load(&col->resident)) return TCUDB_OK;
-    Part *part = segment->part;
-    assert(part != NULL);
+    assert(column_is_uniform(&column->data.pub));
+    TRY(coldata_alloc(&column->data, column->mem, 0, err));
+    atomic_store(&column->data.resident, true);
+    return TCUDB_OK;
+}
+
+static tcudb_status load_locked(Column *column, Error *err)
+{
+    ColData *col = &column->data;
+    Part *part = column->part;
     char path[PATH_TEXT];
+    if (atomic_load(&col->resident)) return TCUDB_OK;
+    if (part == NULL) return make_uniform(column, err);
     TRY(part_path(part, path, err));
     TRY(need_fd(part, path, err));
     size_t at_blocks, at_valid;
     size_t total = coldata_layout(col->pub.size, col->pub.rows, col->pub.nulls > 0, &at_blocks, &at_valid);
-    uint8_t *memory = mem_alloc(segment->mem, total, err);
+    uint8_t *memory = mem_alloc(column->mem, total, err);
     TRY_PTR(memory);
     tcudb_status status = file_read(part->fd, path, memory, total, col->offset, err);
     if (status == TCUDB_OK && XXH3_64bits(memory, total) != col->checksum)
@@ -185,21 +234,20 @@ static tcudb_status load_locked(Segment *segment, ColData *col, Error *err)
     if (status != TCUDB_OK) {
         col->memory = NULL;
         col->memory_size = 0;
-        mem_free(segment->mem, memory, total);
+        mem_free(column->mem, memory, total);
         return status;
     }
-    residency_add(segment, col);
+    residency_add(column);
     atomic_store(&col->resident, true);
     return TCUDB_OK;
 }
 
-tcudb_status segment_load(Segment *segment, uint32_t c, Error *err)
+tcudb_status column_load(Column *column, Error *err)
 {
-    ColData *col = &segment->cols[c];
-    if (atomic_load(&col->resident)) return TCUDB_OK;
-    residency_make_room(segment->part->db, col->pub.size); /* takes other segments' locks */
-    pthread_mutex_lock(&segment->lock);
-    tcudb_status status = load_locked(segment, col, err);
-    pthread_mutex_unlock(&segment->lock);
+    if (atomic_load(&column->data.resident)) return TCUDB_OK;
+    if (column->part != NULL) residency_make_room(column->part->db, column->data.pub.size); /* takes others' locks */
+    pthread_mutex_lock(&column->lock);
+    tcudb_status status = load_locked(column, err);
+    pthread_mutex_unlock(&column->lock);
     return status;
 }

@@ -44,7 +44,7 @@ const uint64_t *segment_deleted(const Table *table, uint32_t segment)
 static ColData *column_data(const Table *table, uint32_t segment, uint32_t col)
 {
     assert(segment < table_segments(table) && col < table->meta->def.ncols);
-    return segment < table->nsegs ? &table->segs[segment]->cols[col] : &table->tail_cols[col];
+    return segment < table->nsegs ? &table->segs[segment]->cols[col]->data : &table->tail_cols[col];
 }
 
 const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t col)
@@ -97,9 +97,10 @@ static tcudb_status pin_tail(Table *table, uint32_t col, const SegColumn **out, 
 tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, const SegColumn **out, Error *err)
 {
     if (segment >= table->nsegs) return pin_tail((Table *)table, col, out, err);
-    residency_pin(table->segs[segment], col);
-    TRY(segment_load(table->segs[segment], col, err));
-    *out = &table->segs[segment]->cols[col].pub;
+    Column *column = table->segs[segment]->cols[col];
+    residency_pin(column);
+    TRY(column_load(column, err));
+    *out = &column->data.pub;
     return TCUDB_OK;
 }
 
@@ -200,10 +201,6 @@ static tcudb_status read_flat(const Read *r, Arena *arena, Vector *out, Error *e
     }
     out->data = arena_alloc_raw(arena, (size_t)(r->n + CODEC_BLOCK) * width, err);
     TRY_PTR(out->data);
-    if (col->nulls == col->rows && col->codec == CODEC_CONSTANT) {
-        memset(out->data, 0, (size_t)r->n * width);
-        return TCUDB_OK;
-    }
     if (width != col->word_width) return decode_wide(r, arena, out, err);
     return decode_words(r, col->base, width, out->data, err);
 }
@@ -246,18 +243,32 @@ static tcudb_status read_column(const Read *r, const Table *table, uint32_t col,
 {
     Type type = table->meta->def.cols[col].type;
     *out = (Vector){.type = type, .phys = (uint8_t)type_phys(type), .form = VEC_FLAT};
-    bool text = out->phys == PHYS_STR;
-    if (r->col->codec == CODEC_CONSTANT && !text && (r->col->nulls == 0 || r->col->nulls == r->col->rows))
-        return read_constant(r->col, arena, out, err);
-    if (text) TRY(read_dict(table, col, out, err));
+    if (out->phys == PHYS_STR) TRY(read_dict(table, col, out, err));
     TRY(read_valid(r, arena, out, err));
     return read_flat(r, arena, out, err);
 }
 
-/* Vectors may point into the column unless memory is so scarce that it should be able to go before the transaction. */
-static bool may_borrow(const Table *table, uint32_t segment)
+/* Of a column without bytes. */
+static tcudb_status read_uniform(const SegColumn *col, const Table *table, uint32_t c, uint32_t n, Arena *arena,
+                                 Vector *out, Error *err)
 {
-    if (segment >= table->nsegs || table->segs[segment]->part == NULL) return true;
+    Type type = table->meta->def.cols[c].type;
+    *out = (Vector){.type = type, .phys = (uint8_t)type_phys(type), .form = VEC_FLAT};
+    if (out->phys != PHYS_STR) return read_constant(col, arena, out, err);
+    TRY(read_dict(table, c, out, err));
+    uint32_t *codes = arena_alloc_raw(arena, (n + CODEC_BLOCK) * sizeof *codes, err);
+    TRY_PTR(codes);
+    fill_words(codes, sizeof *codes, n, col->nulls > 0 ? 0 : (uint64_t)col->min.i64);
+    out->data = codes;
+    if (col->nulls == 0) return TCUDB_OK;
+    out->valid = arena_alloc(arena, bit_words(n) * sizeof(uint64_t), err);
+    return out->valid == NULL ? TCUDB_NOMEM : TCUDB_OK;
+}
+
+/* Vectors may point into the column unless memory is so scarce that it should be able to go before the transaction. */
+static bool may_borrow(const Table *table, uint32_t segment, uint32_t col)
+{
+    if (segment >= table->nsegs || table->segs[segment]->cols[col]->part == NULL) return true;
     return !residency_full(table->db, atomic_load(&table->db->mem.limit) / 8);
 }
 
@@ -265,17 +276,19 @@ tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, ui
                           const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err)
 {
     assert(row % CODEC_BLOCK == 0 && n <= BATCH_ROWS && row + n <= segment_rows(table, segment));
-    Read r = {.row = row, .n = n, .sel = sel, .nsel = nsel, .borrow = may_borrow(table, segment)};
+    const SegColumn *facts = segment_column(table, segment, col);
+    if (column_is_uniform(facts)) return read_uniform(facts, table, col, n, arena, out, err);
+    Read r = {.row = row, .n = n, .sel = sel, .nsel = nsel, .borrow = may_borrow(table, segment, col)};
     if (r.borrow) {
         TRY(segment_pin(table, segment, col, &r.col, err));
         return read_column(&r, table, col, arena, out, err);
     }
-    Segment *held = table->segs[segment];
-    residency_hold(held, col);
-    tcudb_status status = segment_load(held, col, err);
-    r.col = &held->cols[col].pub;
+    Column *held = table->segs[segment]->cols[col];
+    residency_hold(held);
+    tcudb_status status = column_load(held, err);
+    r.col = &held->data.pub;
     if (status == TCUDB_OK) status = read_column(&r, table, col, arena, out, err);
-    residency_release(held, col);
+    residency_release(held);
     return status;
 }
 

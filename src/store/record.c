@@ -160,7 +160,7 @@ tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Err
     bool more = false;
     tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, &more, err);
     if (status == TCUDB_OK && more && !r->bad) status = get_constraints(r, arena, &def, err);
-    if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, out, err);
+    if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, NULL, out, err);
     for (uint32_t c = 0; c < def.ncols; c++) dict_unref(dicts[c]);
     return status;
 }
@@ -193,13 +193,17 @@ tcudb_status get_view_def(Reader *r, Db *db, Arena *arena, View **out, Error *er
 
 /* ---- segments --------------------------------------------------------------------------------- */
 
-enum { COL_ASCENDING = 1, COL_BOUNDS = 2, COL_MIXED = 4 };
+enum { COL_ASCENDING = 1, COL_BOUNDS = 2, COL_MIXED = 4, COL_PART = 8, COL_NO_BYTES = 16 };
 
-static tcudb_status put_column(Buf *buf, const ColData *col, Error *err)
+tcudb_status put_column(Buf *buf, const Column *column, uint64_t part, Error *err)
 {
+    const ColData *col = &column->data;
     const SegColumn *pub = &col->pub;
-    uint8_t flags = (uint8_t)((pub->ascending ? COL_ASCENDING : 0) | (pub->has_bounds ? COL_BOUNDS : 0) |
-                              (col->mixed ? COL_MIXED : 0));
+    bool own = column->part != NULL && column->part->number != part;
+    assert(column->part != NULL || column_is_uniform(pub));
+    uint8_t flags =
+        (uint8_t)((pub->ascending ? COL_ASCENDING : 0) | (pub->has_bounds ? COL_BOUNDS : 0) |
+                  (col->mixed ? COL_MIXED : 0) | (own ? COL_PART : 0) | (column->part == NULL ? COL_NO_BYTES : 0));
     uint8_t head[4] = {(uint8_t)pub->codec, pub->word_width, pub->bits, flags};
     TRY(buf_append(buf, head, sizeof head, err));
     TRY(put_varint(buf, pub->nulls, err));
@@ -207,13 +211,14 @@ static tcudb_status put_column(Buf *buf, const ColData *col, Error *err)
         TRY(put_value(buf, &pub->min, err));
         TRY(put_value(buf, &pub->max, err));
     }
+    if (column->part == NULL) return TCUDB_OK;
+    if (own) TRY(put_varint(buf, column->part->number, err));
     TRY(put_varint(buf, col->offset, err));
     TRY(put_varint(buf, pub->size, err));
     return put_u64(buf, col->checksum, err);
 }
 
-/* What decoding adds: the minimum where words are of the column's own width. */
-static uint64_t base_of(const SegColumn *pub, Phys phys)
+uint64_t column_base(const SegColumn *pub, Phys phys)
 {
     if (pub->codec == CODEC_RAW || !pub->has_bounds || pub->word_width != stored_width(phys)) return 0;
     switch (phys) {
@@ -242,9 +247,29 @@ static bool column_fits(const SegColumn *pub, Phys phys)
     return pub->size < UINT32_MAX;
 }
 
-static void get_column(Reader *r, ColData *col, Type type, uint32_t rows)
+/* Codes that are in the dictionary; a column without bytes says all by its facts. */
+static bool facts_fit(const SegColumn *pub, bool no_bytes, const Dict *dict)
 {
+    if (no_bytes && !column_is_uniform(pub)) return false;
+    if (dict == NULL || !pub->has_bounds) return true;
+    return pub->min.i64 >= 0 && pub->min.i64 <= pub->max.i64 && pub->max.i64 < (int64_t)dict_count(dict);
+}
+
+static tcudb_status get_place(Reader *r, Db *db, Column *column, uint64_t part, PartSet *parts, Error *err)
+{
+    column->data.offset = get_varint(r);
+    column->data.pub.size = get_count(r, UINT32_MAX);
+    column->data.checksum = get_u64(r);
+    return r->bad ? TCUDB_OK : partset_find(parts, db, part, &column->part, err);
+}
+
+static tcudb_status get_facts(Reader *r, Db *db, const TableMeta *meta, uint32_t c, uint64_t part, PartSet *parts,
+                              Column *column, Error *err)
+{
+    ColData *col = &column->data;
     SegColumn *pub = &col->pub;
+    Type type = meta->def.cols[c].type;
+    uint32_t rows = pub->rows;
     facts_init(col, type);
     pub->rows = rows;
     pub->codec = (CodecId)get_byte(r);
@@ -259,23 +284,47 @@ static void get_column(Reader *r, ColData *col, Type type, uint32_t rows)
         get_value(r, &pub->min);
         get_value(r, &pub->max);
     }
-    col->offset = get_varint(r);
-    pub->size = get_count(r, UINT32_MAX);
-    col->checksum = get_u64(r);
-    pub->base = base_of(pub, type_phys(type));
-    if (!r->bad && !column_fits(pub, type_phys(type))) r->bad = true;
+    if ((flags & COL_PART) != 0) part = get_varint(r);
+    if ((flags & COL_NO_BYTES) == 0) TRY(get_place(r, db, column, part, parts, err));
+    pub->base = column_base(pub, type_phys(type));
+    if (!column_fits(pub, type_phys(type)) || !facts_fit(pub, (flags & COL_NO_BYTES) != 0, meta->dicts[c]))
+        r->bad = true;
+    return TCUDB_OK;
+}
+
+tcudb_status get_column(Reader *r, Db *db, const TableMeta *meta, uint32_t c, uint32_t rows, uint64_t part,
+                        PartSet *parts, Column **out, Error *err)
+{
+    Column *column;
+    *out = NULL;
+    TRY(column_new(&db->mem, &column, err));
+    column->data.pub.rows = rows;
+    tcudb_status status = get_facts(r, db, meta, c, part, parts, column, err);
+    if (status == TCUDB_OK && !r->bad)
+        *out = column;
+    else
+        column_unref(column);
+    return status;
+}
+
+/* The part that most columns are in: the first one's; 0: none. */
+static uint64_t main_part(const Segment *segment)
+{
+    for (uint32_t c = 0; c < segment->ncols; c++)
+        if (segment->cols[c]->part != NULL) return segment->cols[c]->part->number;
+    return 0;
 }
 
 tcudb_status put_segment(Buf *buf, const TableMeta *meta, const Segment *segment, Error *err)
 {
-    assert(segment->part != NULL);
+    uint64_t part = main_part(segment);
     TRY(put_varint(buf, segment->rows, err));
-    TRY(put_varint(buf, segment->part->number, err));
-    for (uint32_t c = 0; c < meta->def.ncols; c++) TRY(put_column(buf, &segment->cols[c], err));
+    TRY(put_varint(buf, part, err));
+    for (uint32_t c = 0; c < meta->def.ncols; c++) TRY(put_column(buf, segment->cols[c], part, err));
     return TCUDB_OK;
 }
 
-tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, Part **part, Segment **out, Error *err)
+tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, PartSet *parts, Segment **out, Error *err)
 {
     uint32_t rows = (uint32_t)get_count(r, SEGMENT_ROWS);
     uint64_t number = get_varint(r);
@@ -284,21 +333,16 @@ tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, Part **part, 
         r->bad = true;
         return TCUDB_OK;
     }
-    if (*part == NULL || (*part)->number != number) { /* segments of one part follow each other */
-        part_unref(*part);
-        *part = NULL;
-        TRY(part_open(db, number, part, err));
-    }
     Segment *segment;
+    tcudb_status status = TCUDB_OK;
     TRY(segment_new(&db->mem, rows, meta->def.ncols, &segment, err));
-    segment->part = *part;
-    atomic_fetch_add(&segment->part->refs, 1);
-    for (uint32_t c = 0; c < meta->def.ncols; c++) get_column(r, &segment->cols[c], meta->def.cols[c].type, rows);
-    if (r->bad)
+    for (uint32_t c = 0; c < meta->def.ncols && status == TCUDB_OK && !r->bad; c++)
+        status = get_column(r, db, meta, c, rows, number, parts, &segment->cols[c], err);
+    if (r->bad || status != TCUDB_OK)
         segment_unref(segment);
     else
         *out = segment;
-    return TCUDB_OK;
+    return status;
 }
 
 tcudb_status put_sketch(Buf *buf, const Table *table, Error *err)
@@ -316,6 +360,14 @@ tcudb_status get_sketch(Reader *r, Table *table, Error *err)
     for (size_t i = 0; i < (size_t)table->meta->def.ncols * SKETCH_BYTES; i++)
         if (bytes[i] > 64) r->bad = true;
     return r->bad ? TCUDB_OK : table_merge_sketch(table, bytes, err);
+}
+
+tcudb_status get_column_sketch(Reader *r, Table *table, uint32_t c, Error *err)
+{
+    const uint8_t *bytes = get_bytes(r, SKETCH_BYTES);
+    for (size_t i = 0; bytes != NULL && i < SKETCH_BYTES; i++)
+        if (bytes[i] > 64) r->bad = true;
+    return r->bad ? TCUDB_OK : revised_sketch(table, c, bytes, true, err);
 }
 
 /* ---- deletions -------------------------------------------------------------------------------- */
@@ -358,17 +410,21 @@ tcudb_status get_deleted(Reader *r, Table *table, uint32_t segment, Error *err)
 
 /* ---- raw rows --------------------------------------------------------------------------------- */
 
+tcudb_status put_raw_column(Buf *buf, Type type, const RowBuf *rows, uint32_t c, uint32_t from, uint32_t n, Error *err)
+{
+    size_t width = stored_width(type_phys(type));
+    const uint8_t *valid = rows->valid[c] + from;
+    bool nulls = memchr(valid, 0, n) != NULL;
+    TRY(put_byte(buf, nulls, err));
+    TRY(buf_append(buf, rows->data[c] + from * width, n * width, err));
+    return nulls ? buf_append(buf, valid, n, err) : TCUDB_OK;
+}
+
 tcudb_status put_rows(Buf *buf, const TableMeta *meta, const RowBuf *rows, uint32_t from, uint32_t n, Error *err)
 {
     TRY(put_varint(buf, n, err));
-    for (uint32_t c = 0; n > 0 && c < meta->def.ncols; c++) {
-        size_t width = stored_width(type_phys(meta->def.cols[c].type));
-        const uint8_t *valid = rows->valid[c] + from;
-        bool nulls = memchr(valid, 0, n) != NULL;
-        TRY(put_byte(buf, nulls, err));
-        TRY(buf_append(buf, rows->data[c] + from * width, n * width, err));
-        if (nulls) TRY(buf_append(buf, valid, n, err));
-    }
+    for (uint32_t c = 0; n > 0 && c < meta->def.ncols; c++)
+        TRY(put_raw_column(buf, meta->def.cols[c].type, rows, c, from, n, err));
     return TCUDB_OK;
 }
 
@@ -394,27 +450,32 @@ static bool rows_fit(const TableMeta *meta, uint32_t c, const RawColumn *col, ui
     return true;
 }
 
+void get_raw_column(Reader *r, const TableMeta *meta, uint32_t c, RowBuf *rows, uint32_t at, uint32_t n)
+{
+    size_t width = stored_width(type_phys(meta->def.cols[c].type));
+    bool nulls = get_byte(r) != 0;
+    RawColumn col = {.data = get_bytes(r, n * width)};
+    if (nulls) col.valid = get_bytes(r, n);
+    if (r->bad || !rows_fit(meta, c, &col, n)) {
+        r->bad = true;
+        return;
+    }
+    memcpy(rows->data[c] + at * width, col.data, n * width);
+    if (nulls)
+        memcpy(rows->valid[c] + at, col.valid, n);
+    else
+        memset(rows->valid[c] + at, 1, n);
+}
+
 tcudb_status get_rows(Reader *r, Table *table, Error *err)
 {
     const TableMeta *meta = table->meta;
     uint32_t n = (uint32_t)get_count(r, SEGMENT_ROWS - table->tail_rows);
     if (n == 0) return TCUDB_OK;
     TRY(table_tail_room(table, n, err));
-    for (uint32_t c = 0; c < meta->def.ncols; c++) {
-        size_t width = stored_width(type_phys(meta->def.cols[c].type));
-        bool nulls = get_byte(r) != 0;
-        RawColumn col = {.data = get_bytes(r, n * width)};
-        if (nulls) col.valid = get_bytes(r, n);
-        if (r->bad || !rows_fit(meta, c, &col, n)) {
-            r->bad = true;
-            return TCUDB_OK;
-        }
-        memcpy(table->tail->data[c] + table->tail_rows * width, col.data, n * width);
-        if (nulls)
-            memcpy(table->tail->valid[c] + table->tail_rows, col.valid, n);
-        else
-            memset(table->tail->valid[c] + table->tail_rows, 1, n);
-    }
+    for (uint32_t c = 0; c < meta->def.ncols && !r->bad; c++)
+        get_raw_column(r, meta, c, table->tail, table->tail_rows, n);
+    if (r->bad) return TCUDB_OK;
     table_tail_added(table, n);
     return TCUDB_OK;
 }

@@ -85,7 +85,7 @@ static tcudb_status rename_meta(Replay *p, Table *table, Str name, Error *err)
     TableDef def = table->meta->def;
     def.name = name;
     TableMeta *meta;
-    TRY(meta_new(&p->db->mem, &def, table->meta->dicts, &meta, err));
+    TRY(meta_new(&p->db->mem, &def, table->meta->dicts, table->meta, &meta, err));
     meta_unref(table->meta);
     table->meta = meta;
     return TCUDB_OK;
@@ -136,7 +136,7 @@ static tcudb_status define_table(Replay *p, Error *err)
         return TCUDB_OK;
     }
     TableMeta *own;
-    tcudb_status status = meta_new(&p->db->mem, &meta->def, (*at)->table->meta->dicts, &own, err);
+    tcudb_status status = meta_new(&p->db->mem, &meta->def, (*at)->table->meta->dicts, (*at)->table->meta, &own, err);
     meta_unref(meta);
     if (status != TCUDB_OK) return status;
     meta_unref((*at)->table->meta);
@@ -225,7 +225,7 @@ static tcudb_status reset_table(Replay *p, uint32_t at, Dict **dicts, Error *err
     Table *old = p->root->tables[at];
     TableMeta *meta;
     Table *table;
-    TRY(meta_new(&p->db->mem, &old->meta->def, dicts, &meta, err));
+    TRY(meta_new(&p->db->mem, &old->meta->def, dicts, old->meta, &meta, err));
     tcudb_status status = table_new(p->db, meta, &table, err);
     meta_unref(meta);
     if (status != TCUDB_OK) return status;
@@ -256,6 +256,123 @@ static tcudb_status get_dicts(Replay *p, uint32_t at, Error *err)
     return status;
 }
 
+/* ---- columns: what revise.c does, from the record ------------------------------------------------- */
+
+static bool source_fits(const ColumnDef *old, const ColumnDef *now)
+{
+    return type_equal(old->type, now->type) || (type_is_text(old->type) && type_is_text(now->type));
+}
+
+static tcudb_status get_sources(Replay *p, const Table *old, const TableMeta *meta, uint32_t **out, Error *err)
+{
+    uint32_t *from = ARENA_ARRAY(&p->arena, uint32_t, meta->def.ncols, err);
+    TRY_PTR(from);
+    for (uint32_t c = 0; c < meta->def.ncols && !p->r->bad; c++) {
+        uint32_t source = (uint32_t)get_count(p->r, old->meta->def.ncols);
+        from[c] = source == 0 ? NO_COLUMN : source - 1;
+        if (source > 0 && !source_fits(&old->meta->def.cols[from[c]], &meta->def.cols[c])) p->r->bad = true;
+    }
+    *out = from;
+    return TCUDB_OK;
+}
+
+/* The definition that the record has, with the dictionaries and ids of the columns that stay. */
+static tcudb_status revised_meta(Replay *p, const Table *old, const TableMeta *meta, const uint32_t *from,
+                                 TableMeta **out, Error *err)
+{
+    Dict **dicts = ARENA_ARRAY(&p->arena, Dict *, meta->def.ncols, err);
+    TRY_PTR(dicts);
+    for (uint32_t c = 0; c < meta->def.ncols; c++)
+        dicts[c] = from[c] == NO_COLUMN ? meta->dicts[c] : old->meta->dicts[from[c]];
+    TRY(meta_new(&p->db->mem, &meta->def, dicts, NULL, out, err));
+    (*out)->next_col_id = old->meta->next_col_id;
+    for (uint32_t c = 0; c < meta->def.ncols; c++)
+        (*out)->ids[c] = from[c] == NO_COLUMN ? (*out)->next_col_id++ : old->meta->ids[from[c]];
+    return TCUDB_OK;
+}
+
+static tcudb_status get_changed_column(Replay *p, Table *table, const uint32_t *from, PartSet *parts, bool *seen,
+                                       Error *err)
+{
+    Reader *r = p->r;
+    uint32_t c = (uint32_t)get_count(r, table->meta->def.ncols - 1);
+    if (r->bad || seen[c]) {
+        r->bad = true;
+        return TCUDB_OK;
+    }
+    seen[c] = true;
+    if (get_byte(r) != 0) TRY(get_column_sketch(r, table, c, err));
+    for (uint32_t s = 0; s < table->nsegs && !r->bad; s++) {
+        Column *column = NULL;
+        bool replaced = get_byte(r) != 0;
+        if (!replaced && from[c] == NO_COLUMN) r->bad = true;
+        if (replaced) TRY(get_column(r, table->db, table->meta, c, table->segs[s]->rows, 0, parts, &column, err));
+        if (column != NULL) revised_column(table, s, c, column);
+    }
+    if (from[c] != NO_COLUMN || table->tail_rows == 0) return TCUDB_OK;
+    get_raw_column(r, table->meta, c, table->tail, 0, table->tail_rows);
+    if (!r->bad) revised_tail(table, c);
+    return TCUDB_OK;
+}
+
+static tcudb_status get_changed_columns(Replay *p, Table *table, const uint32_t *from, Error *err)
+{
+    PartSet parts = {0};
+    uint32_t ncols = table->meta->def.ncols;
+    bool *seen = ARENA_ARRAY(&p->arena, bool, ncols, err);
+    TRY_PTR(seen);
+    tcudb_status status = TCUDB_OK;
+    uint32_t n = (uint32_t)get_count(p->r, ncols);
+    for (uint32_t i = 0; i < n && status == TCUDB_OK && !p->r->bad; i++)
+        status = get_changed_column(p, table, from, &parts, seen, err);
+    partset_free(&parts, p->db);
+    for (uint32_t c = 0; c < ncols; c++)
+        if (from[c] == NO_COLUMN && !seen[c]) p->r->bad = true;
+    return status;
+}
+
+static tcudb_status get_revised(Replay *p, Table *old, const TableMeta *def, Table **out, Error *err)
+{
+    Reader *r = p->r;
+    uint32_t *from = NULL;
+    TableMeta *meta;
+    TRY(get_sources(p, old, def, &from, err));
+    if (r->bad) return TCUDB_OK;
+    TRY(revised_meta(p, old, def, from, &meta, err));
+    tcudb_status status = TCUDB_OK;
+    for (uint32_t c = 0; c < meta->def.ncols && status == TCUDB_OK && !r->bad; c++)
+        if (meta->dicts[c] != NULL) status = get_dict(p, meta->dicts[c], err);
+    uint32_t tail = (uint32_t)get_count(r, old->tail_rows);
+    if (tail != 0 && tail != old->tail_rows) r->bad = true;
+    if (status == TCUDB_OK && tail == 0) status = table_drop_tail(old, err);
+    if (status == TCUDB_OK && !r->bad) status = table_revised(old, meta, from, out, err);
+    meta_unref(meta);
+    return status == TCUDB_OK && !r->bad ? get_changed_columns(p, *out, from, err) : status;
+}
+
+/* The version that was taken goes, and the one that comes is put in under its name. */
+static tcudb_status change_columns(Replay *p, Error *err)
+{
+    TableMeta *def;
+    Table *table = NULL;
+    TRY(get_table_def(p->r, p->db, &p->arena, &def, err));
+    if (def == NULL) return TCUDB_OK;
+    Taken **at = find_taken(p, def->def.id);
+    if (*at == NULL || def->def.ncols == 0 || name_taken(p->root, def->def.name)) p->r->bad = true;
+    tcudb_status status = p->r->bad ? TCUDB_OK : get_revised(p, (*at)->table, def, &table, err);
+    meta_unref(def);
+    if (status == TCUDB_OK && !p->r->bad) {
+        status = root_insert_table(p->root, table, err);
+        if (status == TCUDB_OK) {
+            table_unref((*at)->table);
+            *at = (*at)->next;
+            return TCUDB_OK;
+        }
+    }
+    table_unref(table);
+    return status;
+}
+
 /* New segments take the place of the tail. */
 tcudb_status table_drop_tail(Table *table, Error *err)
 {
@@ -276,16 +393,16 @@ tcudb_status table_drop_tail(Table *table, Error *err)
 
 tcudb_status get_segments(Reader *r, Table *table, uint32_t n, Error *err)
 {
-    Part *part = NULL;
+    PartSet parts = {0};
     tcudb_status status = TCUDB_OK;
     for (uint32_t s = 0; s < n && status == TCUDB_OK && !r->bad; s++) {
         Segment *segment;
-        status = get_segment(r, table->db, table->meta, &part, &segment, err);
+        status = get_segment(r, table->db, table->meta, &parts, &segment, err);
         if (status != TCUDB_OK || segment == NULL) break;
         status = table_add_segment(table, segment, err);
         if (status != TCUDB_OK) segment_unref(segment);
     }
-    part_unref(part);
+    partset_free(&parts, table->db);
     return status;
 }
 
@@ -330,6 +447,7 @@ static tcudb_status apply_change(Replay *p, uint8_t kind, Error *err)
     case CHANGE_CREATE_TABLE: return create_table(p, err);
     case CHANGE_NAME_TABLE: return name_table(p, err);
     case CHANGE_DEFINE_TABLE: return define_table(p, err);
+    case CHANGE_COLUMNS: return change_columns(p, err);
     case CHANGE_DROP_VIEW: return drop_view(p, err);
     case CHANGE_CREATE_VIEW: return create_view(p, err);
     case CHANGE_ROWS: return change_rows(p, err);

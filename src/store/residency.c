@@ -25,21 +25,21 @@ static uint64_t oldest_live(Db *db)
     return oldest;
 }
 
-void residency_pin(Segment *segment, uint32_t col)
+void residency_pin(Column *column)
 {
-    if (segment->part == NULL) return;
-    uint64_t now = atomic_load(&segment->part->db->clock);
-    if (atomic_load(&segment->cols[col].last_used) < now) atomic_store(&segment->cols[col].last_used, now);
+    if (column->part == NULL) return;
+    uint64_t now = atomic_load(&column->part->db->clock);
+    if (atomic_load(&column->data.last_used) < now) atomic_store(&column->data.last_used, now);
 }
 
-void residency_hold(Segment *segment, uint32_t col)
+void residency_hold(Column *column)
 {
-    if (segment->part != NULL) atomic_fetch_add(&segment->cols[col].holds, 1);
+    if (column->part != NULL) atomic_fetch_add(&column->data.holds, 1);
 }
 
-void residency_release(Segment *segment, uint32_t col)
+void residency_release(Column *column)
 {
-    if (segment->part != NULL) atomic_fetch_sub(&segment->cols[col].holds, 1);
+    if (column->part != NULL) atomic_fetch_sub(&column->data.holds, 1);
 }
 
 static bool is_kept(const ColData *col, uint64_t oldest)
@@ -47,11 +47,11 @@ static bool is_kept(const ColData *col, uint64_t oldest)
     return atomic_load(&col->holds) > 0 || atomic_load(&col->last_used) >= oldest;
 }
 
-static void drop(Segment *segment, ColData *col)
+static void drop(Column *column)
 {
-    Db *db = segment->part->db;
-    atomic_fetch_sub(&db->resident_bytes, col->memory_size);
-    mem_free(segment->mem, col->memory, col->memory_size);
+    ColData *col = &column->data;
+    atomic_fetch_sub(&column->part->db->resident_bytes, col->memory_size);
+    mem_free(column->mem, col->memory, col->memory_size);
     col->memory = NULL;
     col->memory_size = 0;
     col->pub.bytes = NULL;
@@ -59,18 +59,19 @@ static void drop(Segment *segment, ColData *col)
     col->pub.valid = NULL;
 }
 
-static void try_evict(Segment *segment, ColData *col, uint64_t oldest)
+static void try_evict(Column *column, uint64_t oldest)
 {
+    ColData *col = &column->data;
     if (!atomic_load(&col->resident) || is_kept(col, oldest)) return;
-    pthread_mutex_lock(&segment->lock);
+    pthread_mutex_lock(&column->lock);
     if (atomic_load(&col->resident)) {
         atomic_store(&col->resident, false);
         if (is_kept(col, oldest))
             atomic_store(&col->resident, true);
         else
-            drop(segment, col);
+            drop(column);
     }
-    pthread_mutex_unlock(&segment->lock);
+    pthread_mutex_unlock(&column->lock);
 }
 
 static void evict(Db *db, size_t target)
@@ -83,10 +84,11 @@ static void evict(Db *db, size_t target)
     for (uint32_t t = 0; t < root->ntables; t++) {
         const Table *table = root->tables[t];
         for (uint32_t s = 0; s < table->nsegs; s++) {
-            Segment *segment = table->segs[s];
-            for (uint32_t c = 0; c < segment->ncols && segment->part != NULL; c++) {
+            const Segment *segment = table->segs[s];
+            for (uint32_t c = 0; c < segment->ncols; c++) {
+                if (segment->cols[c]->part == NULL) continue;
                 if (atomic_load(&db->resident_bytes) <= target) goto done;
-                try_evict(segment, &segment->cols[c], oldest);
+                try_evict(segment->cols[c], oldest);
             }
         }
     }
@@ -108,20 +110,16 @@ void residency_make_room(Db *db, size_t more)
     pthread_mutex_unlock(&db->evicting);
 }
 
-void residency_add(Segment *segment, const ColData *col)
+void residency_add(const Column *column)
 {
-    atomic_fetch_add(&segment->part->db->resident_bytes, col->memory_size);
+    atomic_fetch_add(&column->part->db->resident_bytes, column->data.memory_size);
 }
 
-/* A segment that was just written and that nobody else has seen: its bytes need not stay when memory is scarce. */
-void residency_written(Segment *segment)
+/* A column that was just written and that nobody else has seen: its bytes need not stay when memory is scarce. */
+void residency_written(Column *column)
 {
-    Db *db = segment->part->db;
-    for (uint32_t c = 0; c < segment->ncols; c++) {
-        ColData *col = &segment->cols[c];
-        residency_add(segment, col);
-        if (!residency_full(db, 0)) continue;
-        atomic_store(&col->resident, false);
-        drop(segment, col);
-    }
+    residency_add(column);
+    if (!residency_full(column->part->db, 0)) return;
+    atomic_store(&column->data.resident, false);
+    drop(column);
 }

@@ -20,7 +20,8 @@ static Str take_str(char **at, Str text)
 
 static size_t meta_size(const TableDef *def)
 {
-    size_t bytes = sizeof(TableMeta) + def->ncols * (sizeof(ColumnDef) + sizeof(Dict *)) + def->name.len;
+    size_t bytes = sizeof(TableMeta) + def->ncols * (sizeof(ColumnDef) + sizeof(Dict *) + sizeof(uint64_t));
+    bytes += def->name.len;
     for (uint32_t c = 0; c < def->ncols; c++) bytes += def->cols[c].name.len + def->cols[c].default_sql.len;
     bytes += def->nkeys * sizeof(KeyDef) + def->nchecks * sizeof(CheckDef);
     for (uint32_t k = 0; k < def->nkeys; k++) bytes += def->keys[k].name.len + def->keys[k].ncols * sizeof(uint32_t);
@@ -50,25 +51,29 @@ static void copy_constraints(TableMeta *meta, const TableDef *def, void *room, c
     meta->def.checks = checks;
 }
 
-tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMeta **out, Error *err)
+tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, const TableMeta *like, TableMeta **out,
+                      Error *err)
 {
     size_t bytes = meta_size(def);
     TableMeta *meta = mem_alloc_zero(mem, bytes, err);
     TRY_PTR(meta);
     ColumnDef *cols = (ColumnDef *)(meta + 1);
     meta->dicts = (Dict **)(cols + def->ncols);
+    meta->ids = (uint64_t *)(meta->dicts + def->ncols);
+    meta->next_col_id = like == NULL ? def->ncols : like->next_col_id;
     char *at;
     atomic_init(&meta->refs, 1);
     meta->mem = mem;
     meta->bytes = bytes;
     meta->def = (TableDef){.id = def->id, .ncols = def->ncols, .cols = cols, .temp = def->temp};
-    copy_constraints(meta, def, meta->dicts + def->ncols, &at);
+    copy_constraints(meta, def, meta->ids + def->ncols, &at);
     meta->def.name = take_str(&at, def->name);
     for (uint32_t c = 0; c < def->ncols; c++) {
         cols[c] = def->cols[c];
         cols[c].name = take_str(&at, def->cols[c].name);
         cols[c].default_sql = take_str(&at, def->cols[c].default_sql);
         meta->dicts[c] = dicts[c];
+        meta->ids[c] = like == NULL ? c : like->ids[c];
         dict_ref(dicts[c]);
     }
     assert(at == (char *)meta + bytes);
@@ -210,6 +215,14 @@ tcudb_status table_add_segment(Table *table, Segment *segment, Error *err)
     table->deleted[table->nsegs] = NULL;
     table->live += segment->rows;
     return TCUDB_OK;
+}
+
+bool table_uses_part(const Table *table, uint64_t number)
+{
+    for (uint32_t s = 0; s < table->nsegs; s++)
+        for (uint32_t c = 0; c < table->segs[s]->ncols; c++)
+            if (table->segs[s]->cols[c]->part != NULL && table->segs[s]->cols[c]->part->number == number) return true;
+    return false;
 }
 
 /* ---- views ---------------------------------------------------------------------------------- */

@@ -1,13 +1,49 @@
 /*
- * segment.c: the life of sealed segments and deletion bitmaps. Both are shared by the versions of a table.
+ * segment.c: the life of columns, of sealed segments and of deletion bitmaps. All are counted: versions of a table
+ * share segments and bitmaps, and segments with other columns over the same rows share those columns that they both
+ * have.
  */
 #include "store/store_int.h"
 
 #include <assert.h>
 
+tcudb_status column_new(Mem *mem, Column **out, Error *err)
+{
+    Column *column = mem_alloc_zero(mem, sizeof *column, err);
+    TRY_PTR(column);
+    atomic_init(&column->refs, 1);
+    column->mem = mem;
+    pthread_mutex_init(&column->lock, NULL);
+    *out = column;
+    return TCUDB_OK;
+}
+
+Column *column_ref(Column *column)
+{
+    atomic_fetch_add(&column->refs, 1);
+    return column;
+}
+
+void column_unref(Column *column)
+{
+    if (column == NULL || atomic_fetch_sub(&column->refs, 1) != 1) return;
+    ColData *data = &column->data;
+    if (column->part != NULL) atomic_fetch_sub(&column->part->db->resident_bytes, data->memory_size);
+    mem_free(column->mem, data->memory, data->memory_size);
+    part_unref(column->part);
+    pthread_mutex_destroy(&column->lock);
+    mem_free(column->mem, column, sizeof *column);
+}
+
+bool column_is_uniform(const SegColumn *column)
+{
+    if (column->codec != CODEC_CONSTANT) return false;
+    return column->nulls == column->rows || (column->nulls == 0 && column->has_bounds);
+}
+
 static size_t segment_size(uint32_t ncols)
 {
-    return sizeof(Segment) + ncols * sizeof(ColData);
+    return sizeof(Segment) + ncols * sizeof(Column *);
 }
 
 tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out, Error *err)
@@ -18,7 +54,6 @@ tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out,
     segment->mem = mem;
     segment->rows = rows;
     segment->ncols = ncols;
-    pthread_mutex_init(&segment->lock, NULL);
     *out = segment;
     return TCUDB_OK;
 }
@@ -32,14 +67,8 @@ void segment_drop_sketch(Segment *segment)
 void segment_unref(Segment *segment)
 {
     if (segment == NULL || atomic_fetch_sub(&segment->refs, 1) != 1) return;
-    for (uint32_t c = 0; c < segment->ncols; c++) {
-        ColData *col = &segment->cols[c];
-        if (segment->part != NULL) atomic_fetch_sub(&segment->part->db->resident_bytes, col->memory_size);
-        mem_free(segment->mem, col->memory, col->memory_size);
-    }
+    for (uint32_t c = 0; c < segment->ncols; c++) column_unref(segment->cols[c]);
     segment_drop_sketch(segment);
-    part_unref(segment->part);
-    pthread_mutex_destroy(&segment->lock);
     mem_free(segment->mem, segment, segment_size(segment->ncols));
 }
 

@@ -211,6 +211,41 @@ tcudb_status appender_add(Appender *appender, const Batch *batch, Error *err) MU
 tcudb_status appender_finish(Appender *appender, uint64_t order, Error *err) MUST_CHECK; /* frees it, always */
 void appender_abort(Appender *appender);
 
+/* ---- other columns over the same rows: revise.c ---- */
+
+enum { NO_COLUMN = UINT32_MAX };
+
+/* Where a column of the revised table comes from. */
+typedef struct ColumnSource {
+    uint32_t from; /* the column of the table as it is; NO_COLUMN: none */
+    bool widened;  /* the values of `from` in a type that holds them all in wider words, of integers: int2 to int8, a
+                    * decimal of more digits */
+    bool written;  /* gets values by patches: of all live rows if from is NO_COLUMN */
+    Value value;   /* from is NO_COLUMN, not written: of all rows; may be NULL */
+} ColumnSource;
+
+/* The table gets the columns of def (its id and name do not count; NULL: those it has), one source each. A column that
+ * is kept has the same type, or both are texts. NOT NULL is checked of what patches write; else the caller has seen to
+ * what def promises. The table must not change until revision_finish. 40001 as for txn_delete. */
+typedef struct Revision Revision;
+tcudb_status revision_new(Txn *txn, Str table, const TableDef *def, const ColumnSource *sources, Revision **out,
+                          Error *err) MUST_CHECK;
+/* Both free it, always; no patch is open. */
+tcudb_status revision_finish(Revision *revision, Error *err) MUST_CHECK;
+void revision_abort(Revision *revision);
+
+/* New values of the written columns in one segment; the tail (the last one) only if all of them are new. Patches of
+ * different segments may be written by different threads. */
+typedef struct Patch Patch;
+/* all: every live row will be written; else other rows keep what they have. */
+tcudb_status patch_new(Revision *revision, uint32_t segment, bool all, Patch **out, Error *err) MUST_CHECK;
+/* The batch's live rows, at most BATCH_ROWS, are for these rows of the segment, ascending; its columns are the written
+ * ones, in their order in def. */
+tcudb_status patch_write(Patch *patch, const uint32_t *rows, const Batch *batch, Error *err) MUST_CHECK;
+/* Encodes and writes them. Frees it, always. */
+tcudb_status patch_finish(Patch *patch, Error *err) MUST_CHECK;
+void patch_abort(Patch *patch);
+
 /* Row ids: segment << 32 | row, valid within the transaction until its next append or delete. */
 tcudb_status txn_delete(Txn *txn, Str table, const uint64_t *row_ids, size_t n, Error *err) MUST_CHECK;
 

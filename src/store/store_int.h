@@ -44,6 +44,14 @@ void dict_cache_free(DictCache *cache, Mem *mem);
 tcudb_status dict_encode(DictCache *cache, Mem *mem, const Vector *v, const Batch *batch, uint32_t *codes,
                          Error *err) MUST_CHECK;
 
+/* Caches in front of a table's dictionaries, one worker's: append.c. */
+typedef struct TextCaches {
+    struct TextCaches *next;
+    uint64_t table;
+    uint32_t ncols;
+    DictCache *caches[]; /* per column; NULL: not text */
+} TextCaches;
+
 /* ---- columns in memory (buffer.c, facts.c) ------------------------------------------------- */
 
 /* Uncompressed rows, all columns; append-only, shared by versions as a tail or private to an appender.
@@ -107,25 +115,43 @@ typedef struct Part {
     bool committed;        /* else the file goes with the last reference */
 } Part;
 
+/* A column of a segment, shared by all versions of the segment that have it. */
+typedef struct Column {
+    _Atomic uint32_t refs;
+    Mem *mem;
+    Part *part;           /* NULL: in memory only, or without bytes */
+    pthread_mutex_t lock; /* of data.memory and what points into it */
+    ColData data;
+} Column;
+
+/* Which columns a segment has; another set of columns over the same rows is another Segment. */
 typedef struct Segment {
     _Atomic uint32_t refs;
     Mem *mem;
-    Part *part; /* NULL: in memory only */
-    pthread_mutex_t lock;
     uint32_t rows;
     uint32_t ncols;
     uint8_t *sketch; /* SKETCH_BYTES a column until a table has taken it over */
-    ColData cols[];
+    Column *cols[];
 } Segment;
+
+tcudb_status column_new(Mem *mem, Column **out, Error *err) MUST_CHECK;
+Column *column_ref(Column *column);
+void column_unref(Column *column);
+/* All rows have the same value, or NULL: the facts say everything, and no bytes are written or read. */
+bool column_is_uniform(const SegColumn *column);
 
 /* col->memory is `size` encoded bytes and slack, the blocks' offsets, and validity bits if there are NULLs; layout
  * returns its size, point sets pub's pointers into it. */
 void coldata_point(ColData *col);
 size_t coldata_layout(size_t size, uint32_t rows, bool with_valid, size_t *at_blocks, size_t *at_valid);
 tcudb_status coldata_alloc(ColData *col, Mem *mem, size_t size, Error *err) MUST_CHECK;
+/* Columns are NULL at first. */
 tcudb_status segment_new(Mem *mem, uint32_t rows, uint32_t ncols, Segment **out, Error *err) MUST_CHECK;
 void segment_drop_sketch(Segment *segment);
 void segment_unref(Segment *segment);
+/* Encodes the first `rows` values of a type: as in a RowBuf. */
+tcudb_status column_encode(Mem *mem, Type type, const uint8_t *data, const uint8_t *valid, uint32_t rows, Column **out,
+                           Error *err) MUST_CHECK;
 /* Encodes the first `rows` rows of a buffer. */
 tcudb_status segment_encode(Mem *mem, const TableMeta *meta, const RowBuf *buf, uint32_t rows,
                             const atomic_bool *cancel, Segment **out, Error *err) MUST_CHECK;
@@ -148,7 +174,9 @@ struct TableMeta {
     Mem *mem;
     size_t bytes;
     TableDef def;
-    Dict **dicts; /* per column; NULL: not text */
+    Dict **dicts;         /* per column; NULL: not text */
+    uint64_t *ids;        /* per column: the same in the versions of a table that have the column */
+    uint64_t next_col_id; /* above all that versions before have given */
 };
 
 struct Table {
@@ -198,7 +226,9 @@ typedef struct Root {
     View **views;
 } Root;
 
-tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, TableMeta **out, Error *err) MUST_CHECK;
+/* Columns get ids as in `like`, which has the same ones; NULL: new ones. */
+tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, const TableMeta *like, TableMeta **out,
+                      Error *err) MUST_CHECK;
 void meta_unref(TableMeta *meta);
 tcudb_status table_new(Db *db, TableMeta *meta, Table **out, Error *err) MUST_CHECK;
 tcudb_status table_clone(const Table *table, Table **out, Error *err) MUST_CHECK;
@@ -207,6 +237,7 @@ void table_unref(Table *table);
 void table_drop_cache(Table *table);
 tcudb_status table_reserve(Table *table, uint32_t segments, Error *err) MUST_CHECK;
 tcudb_status table_merge_sketch(Table *table, const uint8_t *sketch, Error *err) MUST_CHECK;
+bool table_uses_part(const Table *table, uint64_t number);
 /* Takes over the caller's reference on success; the tail must be empty. */
 tcudb_status table_add_segment(Table *table, Segment *segment, Error *err) MUST_CHECK;
 tcudb_status view_new(Mem *mem, const ViewDef *def, View **out, Error *err) MUST_CHECK;
@@ -251,7 +282,7 @@ struct Txn {
     Savepoint nsaves, cap_saves;
     SavedRoot *saves;
     pthread_mutex_t lock; /* appenders finish on many threads */
-    struct TextCaches *caches;
+    TextCaches *caches;
     struct Pending *pending; /* finished appenders' rows not yet in their table */
     Root *stale;             /* the snapshot before txn_lock moved it: its Tables may still be read */
     Table **held;            /* versions handed out and since replaced: they live as long as the Txn */
@@ -311,8 +342,18 @@ tcudb_status table_delete_row(Table *table, uint32_t segment, uint32_t row, Erro
 /* Makes room for n more rows in the tail, which must fit; then counts n rows written behind it. */
 tcudb_status table_tail_room(Table *table, uint32_t n, Error *err) MUST_CHECK;
 void table_tail_added(Table *table, uint32_t n);
+tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, TextCaches **out, Error *err) MUST_CHECK;
+void text_caches_free(TextCaches *set, Mem *mem);
 /* The transaction's caches in front of a table's dictionaries, by column. */
 tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err) MUST_CHECK;
+/* revise.c: a version of the same rows with the columns of `meta`: from[c] is the column of `old` that column c is, or
+ * NO_COLUMN: those are to be put in, into every segment and, by revised_tail, the tail. */
+tcudb_status table_revised(const Table *old, TableMeta *meta, const uint32_t *from, Table **out, Error *err) MUST_CHECK;
+/* The tail's values of new column c are there. */
+void revised_tail(Table *table, uint32_t c);
+/* Takes over the reference. */
+void revised_column(Table *table, uint32_t segment, uint32_t c, Column *column);
+tcudb_status revised_sketch(Table *table, uint32_t c, const uint8_t *sketch, bool anew, Error *err) MUST_CHECK;
 /* compact.c: whether a version has many deleted rows; writes those tables of a fold anew. */
 bool table_is_due(const Table *table);
 tcudb_status txn_compact(Txn *txn, Error *err) MUST_CHECK;
@@ -330,42 +371,63 @@ void generation_unref(Generation *generation);
 
 /* part.c */
 void part_unref(Part *part);
-tcudb_status part_open(Db *db, uint64_t number, Part **out, Error *err) MUST_CHECK;
-/* Writes a segment to the transaction's part file of the table; in memory: nothing. Any thread. */
-tcudb_status txn_write_segment(Txn *txn, uint64_t table, Segment *segment, Error *err) MUST_CHECK;
+/* Part files met while reading a record, by number: each is one Part, with one open file, for all its columns. */
+typedef struct PartSet {
+    uint32_t n, cap;
+    Part **at;
+} PartSet;
+
+/* A reference of the caller's own. */
+tcudb_status partset_find(PartSet *set, Db *db, uint64_t number, Part **out, Error *err) MUST_CHECK;
+void partset_free(PartSet *set, Db *db);
+/* Writes new columns to the transaction's part file of the table; in memory: nothing. Any thread. */
+tcudb_status txn_write_columns(Txn *txn, uint64_t table, Column *const *cols, uint32_t n, Error *err) MUST_CHECK;
 tcudb_status txn_sync_parts(Txn *txn, Error *err) MUST_CHECK;
 void txn_drop_parts(Txn *txn, bool committed);
 /* residency.c: column bytes in memory, and their limit. */
 bool residency_full(Db *db, size_t more);
 void residency_make_room(Db *db, size_t more);
-void residency_add(Segment *segment, const ColData *col);
-void residency_written(Segment *segment);
+void residency_add(const Column *column);
+void residency_written(Column *column);
 
-/* Before segment_load: keeps a column's bytes until every transaction that lives now has ended, or until released. */
-void residency_pin(Segment *segment, uint32_t col);
-void residency_hold(Segment *segment, uint32_t col);
-void residency_release(Segment *segment, uint32_t col);
+/* Before column_load: keeps a column's bytes until every transaction that lives now has ended, or until released. */
+void residency_pin(Column *column);
+void residency_hold(Column *column);
+void residency_release(Column *column);
 /* Reads and checks a column. */
-tcudb_status segment_load(Segment *segment, uint32_t col, Error *err) MUST_CHECK;
+tcudb_status column_load(Column *column, Error *err) MUST_CHECK;
 
 /* record.c: definitions and facts as bytes. */
+/* What decoding adds: the minimum where words are of the column's own width. */
+uint64_t column_base(const SegColumn *column, Phys phys);
 tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err) MUST_CHECK;
 tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Error *err) MUST_CHECK;
 tcudb_status put_view_def(Buf *buf, const ViewDef *def, Error *err) MUST_CHECK;
 tcudb_status get_view_def(Reader *r, Db *db, Arena *arena, View **out, Error *err) MUST_CHECK;
 tcudb_status put_segment(Buf *buf, const TableMeta *meta, const Segment *segment, Error *err) MUST_CHECK;
-/* *part: of the segment before, or NULL; then of this one (referenced). *out NULL: bad. */
-tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, Part **part, Segment **out, Error *err) MUST_CHECK;
+/* *out NULL: bad. */
+tcudb_status get_segment(Reader *r, Db *db, const TableMeta *meta, PartSet *parts, Segment **out,
+                         Error *err) MUST_CHECK;
+/* One column's facts and place; `part`: where it is unless it says otherwise. */
+tcudb_status put_column(Buf *buf, const Column *column, uint64_t part, Error *err) MUST_CHECK;
+tcudb_status get_column(Reader *r, Db *db, const TableMeta *meta, uint32_t col, uint32_t rows, uint64_t part,
+                        PartSet *parts, Column **out, Error *err) MUST_CHECK;
 tcudb_status db_dict(Db *db, uint64_t id, Dict **out, Error *err) MUST_CHECK;
 /* Rows deleted in `now` and not in `before` (either may be NULL). */
 tcudb_status put_deleted(Buf *buf, const Deleted *now, const Deleted *before, Error *err) MUST_CHECK;
 tcudb_status get_deleted(Reader *r, Table *table, uint32_t segment, Error *err) MUST_CHECK;
 tcudb_status put_rows(Buf *buf, const TableMeta *meta, const RowBuf *rows, uint32_t from, uint32_t n,
                       Error *err) MUST_CHECK;
+tcudb_status put_raw_column(Buf *buf, Type type, const RowBuf *rows, uint32_t c, uint32_t from, uint32_t n,
+                            Error *err) MUST_CHECK;
+/* Into rows [at, at + n) of the buffer. */
+void get_raw_column(Reader *r, const TableMeta *meta, uint32_t c, RowBuf *rows, uint32_t at, uint32_t n);
 /* Appends them to the table's tail. */
 tcudb_status get_rows(Reader *r, Table *table, Error *err) MUST_CHECK;
 tcudb_status put_sketch(Buf *buf, const Table *table, Error *err) MUST_CHECK;
 tcudb_status get_sketch(Reader *r, Table *table, Error *err) MUST_CHECK;
+/* Of one column, in the place of what it has. */
+tcudb_status get_column_sketch(Reader *r, Table *table, uint32_t c, Error *err) MUST_CHECK;
 
 /* commit.c, replay.c: a transaction's changes as the payload of a log record. */
 tcudb_status put_commit(Buf *buf, Txn *txn, Error *err) MUST_CHECK;

@@ -99,12 +99,11 @@ static void end(Txn *txn, bool committed)
 }
 
 /* Dictionaries after a commit, or after changes were undone. */
-static void settle_dicts(const Txn *txn, bool committed)
+static void settle_dicts(const Txn *txn, const Root *root, bool committed)
 {
-    const Root *work = txn->work;
     bool cut = !disk_doubtful(txn->db);
-    for (uint32_t t = 0; work != NULL && t < work->ntables; t++) {
-        const TableMeta *meta = work->tables[t]->meta;
+    for (uint32_t t = 0; root != NULL && t < root->ntables; t++) {
+        const TableMeta *meta = root->tables[t]->meta;
         for (uint32_t c = 0; c < meta->def.ncols; c++) {
             if (meta->dicts[c] == NULL) continue;
             if (committed)
@@ -115,11 +114,19 @@ static void settle_dicts(const Txn *txn, bool committed)
     }
 }
 
+/* Those that the transaction has, and those that it had at `before`: a table or column may be gone since. */
+static void give_up_dicts(const Txn *txn, const Root *before)
+{
+    if (txn->work == NULL) return;
+    settle_dicts(txn, txn->work, false);
+    settle_dicts(txn, before, false);
+}
+
 void txn_rollback(Txn *txn)
 {
     assert(txn->appenders == 0);
     if (txn->temp != NULL) txn_rollback(txn->temp);
-    settle_dicts(txn, false);
+    give_up_dicts(txn, txn->base);
     end(txn, false);
 }
 
@@ -158,7 +165,10 @@ static tcudb_status commit(Txn *txn, Error *err)
         txn->work->commit = txn->base->commit + 1;
         if (db->disk != NULL) status = disk_commit(txn, err);
     }
-    settle_dicts(txn, writes && status == TCUDB_OK);
+    if (writes && status == TCUDB_OK)
+        settle_dicts(txn, txn->work, true);
+    else
+        give_up_dicts(txn, txn->base);
     if (writes && status == TCUDB_OK) publish(txn);
     end(txn, writes && status == TCUDB_OK);
     if (writes) mem_trim(&db->mem); /* a load's buffers are not needed by what comes next */
@@ -332,8 +342,8 @@ void txn_rollback_to(Txn *txn, Savepoint savepoint)
     savepoint = txn_temp_rollback_to(txn, savepoint);
     assert(txn->appenders == 0 && savepoint < txn->nsaves);
     drop_pending(txn);
-    settle_dicts(txn, false);
     Root *root = txn->saves[savepoint].root;
+    give_up_dicts(txn, root == NULL ? txn->base : root);
     root_ref(root);
     root_unref(txn->work);
     txn->work = root;

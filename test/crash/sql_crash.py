@@ -19,7 +19,7 @@ import time
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 LENGTH = 80  # transactions, then a new database
-DIGEST = ("SELECT (SELECT count(*) || ' ' || coalesce(sum(k), 0) || ' ' || coalesce(sum(length(s)), 0) || ' ' || coalesce(max(s), '') FROM t), "
+DIGEST = ("SELECT (SELECT count(*) || ' ' || coalesce(sum(k), 0) || ' ' || coalesce(sum(n), 0) || ' ' || coalesce(sum(length(s)), 0) || ' ' || coalesce(max(s), '') FROM t), "
           "(SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY table_name, ordinal_position) FROM information_schema.columns "
           "WHERE table_schema = 'public'), "
           "(SELECT string_agg(constraint_name, ' ' ORDER BY constraint_name) FROM information_schema.table_constraints), "
@@ -37,6 +37,13 @@ def transaction(k, folder, rng):
         f"UPDATE t SET s = s || '{k}' WHERE k % 7 = {k % 7}",
         f"DELETE FROM t WHERE k BETWEEN {low} AND {low + many}",
         f"ALTER TABLE t ADD COLUMN c{k} int DEFAULT {k}",
+        f"ALTER TABLE t ADD COLUMN c{k} text DEFAULT 'c' || {k}, ADD COLUMN e{k} text; ALTER TABLE t DROP COLUMN e{k}",
+        f"UPDATE t SET n = n + 1",
+        f"UPDATE t SET n = n + k % 5, s = s || '.' WHERE k % 3 = 0",
+        f"UPDATE t SET n = NULL WHERE k % 10 = {k % 10}",
+        f"ALTER TABLE t ALTER COLUMN n TYPE {rng.choice(['bigint', 'int', 'int USING coalesce(n, k) % 1000', 'numeric(12,0)'])}",
+        f"INSERT INTO t(k, s) {big} ON CONFLICT DO NOTHING; UPDATE t SET n = 1 WHERE n IS NULL; ALTER TABLE t ALTER COLUMN n TYPE int",
+        f"UPDATE t SET s = 'r' || k WHERE k > 10000; DELETE FROM t WHERE k > 10000 AND k % 7 = 0",
         f"ALTER TABLE t ADD COLUMN d{k} text; UPDATE t SET d{k} = s WHERE k < 500; ALTER TABLE t DROP COLUMN d{k}",
         f"CREATE UNIQUE INDEX i{k} ON t (k)",
         f"CREATE TABLE x{k} AS SELECT * FROM t; DROP TABLE IF EXISTS x{max(0, k - 9)}",
@@ -50,7 +57,7 @@ def transaction(k, folder, rng):
 
 def script(folder, seed):
     rng = random.Random(seed)
-    first = ("BEGIN; CREATE TABLE t(k int PRIMARY KEY, s text); CREATE TABLE log(n int); INSERT INTO log VALUES (0); "
+    first = ("BEGIN; CREATE TABLE t(k int PRIMARY KEY, s text, n int DEFAULT 0); CREATE TABLE log(n int); INSERT INTO log VALUES (0); "
              "INSERT INTO t SELECT i, 'first ' || i FROM generate_series(1, 3000) g(i); COMMIT;")
     return [first] + [transaction(k, folder, rng) for k in range(1, LENGTH)]
 

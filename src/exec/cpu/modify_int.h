@@ -32,12 +32,25 @@ tcudb_status row_text(Buf *buf, const Vector *cols, const uint32_t *which, uint3
 
 /* ---- row_ids.c: rows of the changed table, each once, ascending; `rows` says which input row named it first. */
 typedef struct RowIds {
-    uint64_t n, *ids;
-    uint32_t *rows; /* both of exec_alloc */
+    uint64_t n;
+    const uint64_t *ids;
+    uint32_t *rows; /* NULL: the i-th named the i-th; ids are the input's then */
+    uint64_t *own;
 } RowIds;
 
 /* Of ids[order[0..n-1]], or of ids[0..n-1] where order is NULL. */
 tcudb_status row_ids_new(Exec *x, const uint64_t *ids, const uint32_t *order, uint64_t n, RowIds *out,
                          Error *err) MUST_CHECK;
+void row_ids_free(Exec *x, RowIds *ids);
+
+/* INSERT's and UPDATE's way to the end of the table: the columns from part->first on are the table's. */
+tcudb_status modify_append(Exec *x, PhysNode *node, const Rows *rows, const NewRows *part, uint32_t ncols,
+                           Error *err) MUST_CHECK;
+/* RETURNING: rows order[0..n-1], NULL: all. */
+tcudb_status modify_put_out(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n, Stage *down,
+                            Error *err) MUST_CHECK;
+/* A batch's rows that pass the checks, kept. */
+tcudb_status modify_collect(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out,
+                            Error *err) MUST_CHECK;
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * op_modify.c: INSERT, DELETE, UPDATE.
+ * op_modify.c: INSERT, DELETE; UPDATE is in op_update.c.
  *
  * Rows pass NOT NULL and CHECK (row_check.c) on their way; where the table has keys (unique.c), a row may be in the
  * way of another (ON CONFLICT) or RETURNING wants them, they are kept first.
  * INSERT appends in task order while its input runs: the input reads the version of the tables that was
- * bound, so it does not see its own rows. Large inserts encode in parallel, a run of segments per task. DELETE and
- * UPDATE collect first: row ids stay valid only until the transaction's next change. UPDATE is delete and append.
+ * bound, so it does not see its own rows. Large inserts encode in parallel, a run of segments per task. DELETE
+ * collects first: row ids stay valid only until the transaction's next change.
  */
 #include "exec/cpu/modify_int.h"
 
@@ -87,8 +87,7 @@ static tcudb_status insert_stream(Exec *x, PhysNode *node, const TableDef *def, 
 
 /* ---- kept rows: keys, ON CONFLICT, RETURNING ---------------------------------------------------------- */
 
-static tcudb_status collect_checked(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out,
-                                    Error *err)
+tcudb_status modify_collect(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out, Error *err)
 {
     const Plan *input = node->plan->inputs[0];
     Collector *c;
@@ -99,8 +98,7 @@ static tcudb_status collect_checked(Exec *x, PhysNode *node, const TableDef *def
     return collector_rows(c, node, out, err);
 }
 
-static tcudb_status append_part(Exec *x, PhysNode *node, const Rows *rows, const NewRows *part, uint32_t ncols,
-                                Error *err)
+tcudb_status modify_append(Exec *x, PhysNode *node, const Rows *rows, const NewRows *part, uint32_t ncols, Error *err)
 {
     Insert insert = {x, node->plan->modify.table};
     Ordered *ordered = NULL;
@@ -113,11 +111,12 @@ static tcudb_status append_part(Exec *x, PhysNode *node, const Rows *rows, const
     return status;
 }
 
-/* RETURNING. */
-static tcudb_status put_out(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n, Stage *down,
+tcudb_status modify_put_out(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n, Stage *down,
                             Error *err)
 {
-    return node->plan->ncols == 0 ? TCUDB_OK : rows_push_order(x, node, rows, order, n, NULL, 0, down, err);
+    if (node->plan->ncols == 0) return TCUDB_OK;
+    if (order == NULL) return rows_push(x, node, rows, NULL, 0, down, err);
+    return rows_push_order(x, node, rows, order, n, NULL, 0, down, err);
 }
 
 static bool row_is_null(const Rows *rows, uint32_t col, uint64_t row)
@@ -150,8 +149,7 @@ static tcudb_status delete_matched(Exec *x, const Plan *plan, const TableDef *de
     TRY(row_ids_new(x, rows->cols[def->ncols].data, part->order, part->n, &v, err));
     if (v.n < part->n) return unique_second_time(err);
     if (v.n > 0) TRY(txn_delete(x->env->txn, plan->modify.table, v.ids, v.n, err));
-    exec_free(x, v.ids);
-    exec_free(x, v.rows);
+    row_ids_free(x, &v);
     return TCUDB_OK;
 }
 
@@ -168,15 +166,15 @@ static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, St
 {
     Rows *rows;
     NewRows parts[2];
-    TRY(collect_checked(x, node, def, 0, &rows, err));
+    TRY(modify_collect(x, node, def, 0, &rows, err));
     TRY(split_rows(x, node->plan, def, rows, parts, err));
     if (parts[1].n > 0) TRY(delete_matched(x, node->plan, def, rows, &parts[1], err));
     TRY(unique_check(x, node, rows, parts, 2, err));
-    for (uint32_t p = 0; p < 2; p++) TRY(append_part(x, node, rows, &parts[p], def->ncols, err));
+    for (uint32_t p = 0; p < 2; p++) TRY(modify_append(x, node, rows, &parts[p], def->ncols, err));
     uint32_t *all = exec_alloc(x, (parts[0].n + parts[1].n + 1) * sizeof *all, err);
     TRY_PTR(all);
     merge(parts, all);
-    TRY(put_out(x, node, rows, all, parts[0].n + parts[1].n, down, err));
+    TRY(modify_put_out(x, node, rows, all, parts[0].n + parts[1].n, down, err));
     exec_free(x, all);
     for (uint32_t p = 0; p < 2; p++) exec_free(x, parts[p].order);
     rows_free(rows);
@@ -207,7 +205,7 @@ static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
     return TCUDB_OK;
 }
 
-/* ---- DELETE, UPDATE ----------------------------------------------------------------------------------- */
+/* ---- DELETE ----------------------------------------------------------------------------------- */
 
 static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
@@ -218,34 +216,11 @@ static tcudb_status run_delete(Exec *x, PhysNode *node, Stage *down, Error *err)
     if (v.n > 0) TRY(txn_delete(x->env->txn, node->plan->modify.table, v.ids, v.n, err));
     x->written = v.n;
     atomic_store(&node->stats.rows, x->written);
-    exec_free(x, v.ids);
-    TRY(put_out(x, node, rows, v.rows, v.n, down, err));
-    exec_free(x, v.rows);
-    rows_free(rows);
-    return TCUDB_OK;
-}
-
-static tcudb_status run_update(Exec *x, PhysNode *node, Stage *down, Error *err)
-{
-    Rows *rows;
-    RowIds v;
-    const TableDef *def = NULL;
-    TRY(target_def(x, node, &def, err));
-    assert(def != NULL);
-    TRY(collect_checked(x, node, def, 1, &rows, err));
-    TRY(row_ids_new(x, rows->cols[0].data, NULL, rows->n, &v, err));
-    if (v.n > 0) TRY(txn_delete(x->env->txn, node->plan->modify.table, v.ids, v.n, err));
-    exec_free(x, v.ids);
-    NewRows part = {.first = 1, .order = v.rows, .n = v.n};
-    TRY(unique_check(x, node, rows, &part, 1, err));
-    TRY(append_part(x, node, rows, &part, def->ncols, err));
-    atomic_store(&node->stats.rows, x->written);
-    TRY(put_out(x, node, rows, part.order, part.n, down, err));
-    exec_free(x, part.order);
+    TRY(modify_put_out(x, node, rows, v.rows, v.n, down, err));
+    row_ids_free(x, &v);
     rows_free(rows);
     return TCUDB_OK;
 }
 
 const Op op_insert = {.name = "Insert", .engine = "cpu", .run = run_insert};
 const Op op_delete = {.name = "Delete", .engine = "cpu", .run = run_delete};
-const Op op_update = {.name = "Update", .engine = "cpu", .run = run_update};
