@@ -75,8 +75,11 @@ static void settle(const ExecEnv *env, PhysNode *node, bool whole)
     double predicted = repriced(env, node);
     a->predicted = predicted * corrections_factor(env->corrections, a->form, predicted);
     bool blocked = node->plan->kind == PLAN_CONTRACT && node->product.report.parts > 1; /* no candidate's price */
-    if (whole && !blocked && a->seconds > TOO_SHORT)
-        corrections_learn(env->corrections, a->form, predicted, a->seconds);
+    if (!whole || blocked || a->seconds <= TOO_SHORT) return;
+    const Candidate *taken = &list->items[list->taken];
+    corrections_learn(env->corrections, a->form, predicted, a->seconds);
+    corrections_node(env->corrections, list->node, correction_way(taken->form),
+                     price_total(taken->price) / taken->factor, a->seconds);
 }
 
 void exec_settle(const ExecEnv *env, const PhysPlan *phys)

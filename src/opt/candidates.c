@@ -4,15 +4,21 @@
  * The ordinary plan is priced on a copy that has gone through what would come after: the order of its joins, and for
  * the vector form the sums below them. A contraction's sides likewise. Rows are estimates; the operator prices its
  * forms once more with the exact histograms of the keys, so a contraction's form here says what is expected.
+ *
+ * What ran here before is known better than by a price: of the ways that a node of this class has taken, the fastest;
+ * another one is tried where its price is less than half of that, once the known one ran twice (the first run may have
+ * met cold data). So runs of one query settle: every way is tried at most once in vain, and the best of them stays.
  */
 #include "opt/candidates.h"
 #include "opt/card_combine.h"
 #include "opt/cost_contract.h"
+#include "opt/node_class.h"
 #include "plan/same_sides.h"
 
 #include <math.h>
 
-static const double SWITCH_GAIN = 0.8, TIE = 0.97; /* a contraction that promises less than that is none */
+static const double TRY_GAIN = 0.5, SWITCH_GAIN = 0.8,
+                    TIE = 0.97; /* a contraction that promises less than that is none */
 
 tcudb_status candidates_new(Opt *opt, Candidates **out, Error *err)
 {
@@ -78,6 +84,7 @@ static tcudb_status pricing(Opt *opt, Candidates *list, const Plan *plan,
 
 tcudb_status candidates_ordinary(Opt *opt, Candidates *list, const Plan *plan, Error *err)
 {
+    list->node = node_class(plan);
     return pricing(opt, list, plan, price_ordinary, err);
 }
 
@@ -289,6 +296,58 @@ static bool any_allowed(const Candidates *list, const Settings *settings)
     return false;
 }
 
+/* By prices alone. */
+static uint32_t cheapest_of_all(const Candidates *list, const Settings *limits)
+{
+    uint32_t plain = cheapest(list, limits, false), corrected = cheapest(list, limits, true);
+    double gain = price_total(list->items[corrected].price) / price_total(list->items[plain].price);
+    return gain < SWITCH_GAIN ? corrected : plain;
+}
+
+/* The cheapest candidate of each way; UINT32_MAX: none. */
+static void cheapest_of_ways(const Candidates *list, const Settings *limits, uint32_t of[NODE_WAYS])
+{
+    for (uint32_t w = 0; w < NODE_WAYS; w++) of[w] = UINT32_MAX;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const Candidate *c = &list->items[i];
+        uint32_t *best = &of[correction_way(c->form)];
+        if (c->why != NULL || (limits != NULL && !allowed(limits, c))) continue;
+        if (*best == UINT32_MAX || price_total(c->price) < price_total(list->items[*best].price)) *best = i;
+    }
+}
+
+static double price_or_inf(const Candidates *list, uint32_t i)
+{
+    return i == UINT32_MAX ? INFINITY : price_total(list->items[i].price);
+}
+
+/* What the cheapest candidate of a way takes, from earlier runs of the way; INFINITY: none of these. */
+static double known_seconds(Candidates *list, const NodeRuns *runs, NodeWay way, uint32_t i)
+{
+    if (i == UINT32_MAX || runs->runs[way] == 0) return INFINITY;
+    Candidate *c = &list->items[i];
+    c->before = price_total(c->price) / c->factor * runs->ratio[way];
+    return c->before;
+}
+
+/* By what ran before, where something did that may run now; at: by prices. */
+static uint32_t fastest_known(const Opt *opt, Candidates *list, const Settings *limits, uint32_t at)
+{
+    uint32_t of[NODE_WAYS], unknown = UINT32_MAX;
+    double seconds[NODE_WAYS];
+    NodeRuns runs;
+    if (!corrections_node_look(opt->env->corrections, list->node, &runs)) return at;
+    NodeWay best = runs.last;
+    cheapest_of_ways(list, limits, of);
+    for (uint32_t w = 0; w < NODE_WAYS; w++) seconds[w] = known_seconds(list, &runs, (NodeWay)w, of[w]);
+    for (uint32_t w = 0; w < NODE_WAYS; w++) {
+        if (seconds[w] < seconds[best] * (best == runs.last ? SWITCH_GAIN : 1)) best = (NodeWay)w;
+        if (runs.runs[w] == 0 && price_or_inf(list, of[w]) < price_or_inf(list, unknown)) unknown = of[w];
+    }
+    if (seconds[best] == INFINITY) return at;
+    return runs.runs[best] >= 2 && price_or_inf(list, unknown) < TRY_GAIN * seconds[best] ? unknown : of[best];
+}
+
 /* A form that cannot run is no reason to leave its family: another contraction, or any candidate. */
 void candidates_choose(const Opt *opt, Candidates *list)
 {
@@ -298,9 +357,7 @@ void candidates_choose(const Opt *opt, Candidates *list)
         settings.engine = ENGINE_TCU;
     }
     const Settings *limits = any_allowed(list, &settings) ? &settings : NULL;
-    uint32_t plain = cheapest(list, limits, false), corrected = cheapest(list, limits, true);
-    double gain = price_total(list->items[corrected].price) / price_total(list->items[plain].price);
-    list->taken = gain < SWITCH_GAIN ? corrected : plain;
+    list->taken = fastest_known(opt, list, limits, cheapest_of_all(list, limits));
 }
 
 static tcudb_status price_tree(Opt *opt, Plan *plan, double *seconds, Error *err)

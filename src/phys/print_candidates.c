@@ -22,6 +22,7 @@ static tcudb_status candidate_text(const Candidate *c, bool taken, Buf *buf, Err
     TRY(buf_printf(buf, err, "build %.3f + multiply %.3f + emit %.3f", ms(c->price.build), ms(c->price.multiply),
                    ms(c->price.emit)));
     if (c->factor != 1) TRY(buf_printf(buf, err, ", corrected by %.2f", c->factor));
+    if (c->before > 0) TRY(buf_printf(buf, err, ", took %.3f before", ms(c->before)));
     return buf_text(buf, taken ? ", taken\n" : "\n", err);
 }
 
@@ -56,11 +57,13 @@ static tcudb_status candidate_json(const Candidate *c, Buf *buf, Error *err)
 {
     TRY(buf_printf(buf, err, "{\"Form\": \"%s\", \"Engine\": \"%s\"", candidate_name(c->form), c->engine));
     if (c->why != NULL) return buf_printf(buf, err, ", \"Why not\": \"%s\"}", c->why);
-    return buf_printf(buf, err,
-                      ", \"Total ms\": %.4f, \"Move ms\": %.4f, \"Build ms\": %.4f, \"Multiply ms\": %.4f, "
-                      "\"Emit ms\": %.4f, \"Correction\": %.4f}",
-                      ms(price_total(c->price)), ms(c->price.move), ms(c->price.build), ms(c->price.multiply),
-                      ms(c->price.emit), c->factor);
+    TRY(buf_printf(buf, err,
+                   ", \"Total ms\": %.4f, \"Move ms\": %.4f, \"Build ms\": %.4f, \"Multiply ms\": %.4f, "
+                   "\"Emit ms\": %.4f, \"Correction\": %.4f",
+                   ms(price_total(c->price)), ms(c->price.move), ms(c->price.build), ms(c->price.multiply),
+                   ms(c->price.emit), c->factor));
+    if (c->before > 0) TRY(buf_printf(buf, err, ", \"Before ms\": %.4f", ms(c->before)));
+    return buf_char(buf, '}', err);
 }
 
 tcudb_status print_candidates_json(const PhysNode *node, bool analyze, Buf *buf, PrintIndent indent, const void *ctx,

@@ -34,12 +34,14 @@ typedef struct Candidate {
     const char *engine;
     Price price;     /* corrected */
     double factor;   /* of earlier queries in the price; 1: none */
+    double before;   /* seconds that a run of the form is known to take here, from earlier runs; 0: none */
     const char *why; /* it cannot run, or was not to: a constant string; NULL: it can */
 } Candidate;
 
 enum { CANDIDATES_MAX = 16 };
 
 typedef struct Candidates {
+    uint64_t node; /* what it is an alternative for: nodes that are alike have the same number; 0: unknown */
     uint32_t n, taken;
     Candidate items[CANDIDATES_MAX];
 } Candidates;

@@ -114,6 +114,12 @@ def check_corrections(home):
     before, _, after = done.stdout.partition("forgotten\n")
     check("queries are learnt from", "vector|" in before, done)
     check("RESET forgets", after.strip() == "", after)
+    learnt = explain_json(home, ONE_SIDE, f"{ONE_SIDE};" * 4)
+    again = next(c for c in learnt["Candidates"] if c["Form"] == learnt["Taken"])
+    check("a node that ran before is known", again.get("Before ms", 0) > 0, learnt)
+    check("another one is not", not any("Before ms" in c for c in explain_json(home, PRODUCT, f"{ONE_SIDE};" * 4)["Candidates"]))
+    forgotten = explain_json(home, ONE_SIDE, f"{ONE_SIDE};" * 4 + "RESET tcudb.corrections;")
+    check("RESET forgets nodes too", not any("Before ms" in c for c in forgotten["Candidates"]), forgotten)
     off = query(home, SETUP + "SET tcudb.corrections = off;" + f"{ONE_SIDE};" * 8 + "SELECT 'none'; SHOW CORRECTIONS")
     check("off learns nothing", off.stdout.partition("none\n")[2].strip() == "", off)
 
