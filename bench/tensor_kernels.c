@@ -90,7 +90,8 @@ static tcudb_status make(uint32_t rows, uint32_t keys, Operands *o, Error *err)
             }
         }
     }
-    for (uint32_t panel = 0; panel < o->limbs[1].panels; panel++) limb_finish_panel(ISA_SCALAR, &o->limbs[1], panel);
+    for (uint32_t panel = 0; panel < o->limbs[1].panels; panel++)
+        limb_finish_panel(ISA_SCALAR, &o->limbs[1], panel, 0, o->limbs[1].blocks);
     o->stride = (size_t)o->limbs[1].panels * LIMB_ROWS_B;
     o->out = mem_alloc_zero(NULL, sizeof *o->out * o->stride * LIMB_ROWS_A, err);
     return o->out == NULL ? TCUDB_NOMEM : TCUDB_OK;

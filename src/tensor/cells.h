@@ -42,8 +42,15 @@ typedef struct CellFacts {
     int64_t min, max;
     double row_weight;
 } CellFacts;
-/* Of rows [from, to). */
-CellFacts cells_facts(const Cells *cells, uint32_t column, uint32_t from, uint32_t to);
+/* Of cells [from, to): the weight of those that end the row before, of those of the last row begun here; whole: all of
+ * them are the former. */
+typedef struct RowEdges {
+    double head, tail;
+    bool whole;
+} RowEdges;
+CellFacts cells_facts(const Cells *cells, uint32_t column, uint64_t from, uint64_t to, RowEdges *edges);
+/* The row of a cell that there is. */
+uint32_t cells_row(const Cells *cells, uint64_t cell);
 void cells_facts_merge(CellFacts *into, CellFacts other);
 
 static inline int64_t cells_value(const Cells *cells, uint32_t column, uint64_t cell)

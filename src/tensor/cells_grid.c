@@ -5,7 +5,8 @@
  *
  * Where rows are at least as many as pairs of group and key, or a half of them if they are few, sorting (cells.c) is
  * a detour: each stretch of the runs adds its rows up in an array of its own, the arrays are added up, and the cells
- * with rows are gathered row by row, their columns ascending.
+ * with rows are gathered in the array's order, rows and columns ascending. Tasks are pieces of the array, whatever its
+ * rows are.
  * Cost: a nanosecond or two a row, and the arrays once; memory: as many arrays as leave them smaller than the bag.
  */
 #include "tensor/cells.h"
@@ -13,17 +14,18 @@
 #include <assert.h>
 #include <math.h>
 
-enum { GRID_CELLS = 16384, FEW_ROWS = 1 << 16 }; /* cells of a task; rows that one core may add up alone */
+enum { GRID_CELLS = 16384, FEW_ROWS = 1 << 16 }; /* cells of a piece; rows that one core may add up alone */
 
 typedef struct Grid {
     const Side *side;
     bool by_key;
     Cells *cells;
-    uint32_t stretches, rows_a_task;
+    uint32_t stretches;
     size_t area;
+    uint64_t pieces;
     uint32_t *counts; /* stretches x area */
     int64_t *values;  /* stretches x values x area */
-    uint64_t *ends;   /* rows: cells in each, then where they end */
+    uint64_t *places; /* a piece: its cells, then where they go */
     atomic_bool overflow;
 } Grid;
 
@@ -91,10 +93,10 @@ static tcudb_status add_stretch(void *ctx, uint32_t worker, uint64_t task, Error
     return TCUDB_OK;
 }
 
-static void task_rows(const Grid *g, uint64_t task, uint32_t *from, uint32_t *to)
+static void piece_cells(const Grid *g, uint64_t piece, size_t *from, size_t *to)
 {
-    *from = (uint32_t)task * g->rows_a_task;
-    *to = g->cells->rows - *from < g->rows_a_task ? g->cells->rows : *from + g->rows_a_task;
+    *from = piece * GRID_CELLS;
+    *to = g->area - *from < GRID_CELLS ? g->area : *from + GRID_CELLS;
 }
 
 /* Adds a cell of every stretch to the first's. */
@@ -113,67 +115,74 @@ static bool merge_cell(Grid *g, size_t cell)
     return overflow;
 }
 
-static tcudb_status merge_rows(void *ctx, uint32_t worker, uint64_t task, Error *err)
+static tcudb_status merge_piece(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
     Grid *g = ctx;
-    uint32_t from, to;
-    task_rows(g, task, &from, &to);
+    size_t from, to;
     bool overflow = false;
-    for (uint32_t row = from; row < to; row++) {
-        size_t first = (size_t)row * g->cells->columns;
-        uint64_t n = 0;
-        for (size_t cell = first; cell < first + g->cells->columns; cell++) {
-            overflow |= merge_cell(g, cell);
-            n += g->counts[cell] > 0;
-        }
-        g->ends[row] = n;
+    uint64_t n = 0;
+    piece_cells(g, task, &from, &to);
+    for (size_t cell = from; cell < to; cell++) {
+        overflow |= merge_cell(g, cell);
+        n += g->counts[cell] > 0;
     }
+    g->places[task] = n;
     if (overflow) atomic_store(&g->overflow, true);
     return TCUDB_OK;
 }
 
-static tcudb_status gather_rows(void *ctx, uint32_t worker, uint64_t task, Error *err)
+static void take_cell(const Grid *g, size_t cell, uint32_t column, uint64_t at)
+{
+    Cells *cells = g->cells;
+    cells->ids[at] = column;
+    cells->counts[at] = g->counts[cell];
+    for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = g->values[v * g->area + cell];
+}
+
+static tcudb_status gather_piece(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
     Grid *g = ctx;
-    Cells *cells = g->cells;
-    uint32_t from, to;
-    task_rows(g, task, &from, &to);
-    for (uint32_t row = from; row < to; row++) {
-        size_t first = (size_t)row * cells->columns;
-        uint64_t at = cells->starts[row];
-        for (uint32_t c = 0; c < cells->columns; c++) {
-            if (g->counts[first + c] == 0) continue;
-            cells->ids[at] = c;
-            cells->counts[at] = g->counts[first + c];
-            for (uint32_t v = 0; v < cells->nvalues; v++) cells->values[v][at] = g->values[v * g->area + first + c];
-            at++;
-        }
-        assert(at == cells->starts[row + 1]);
+    size_t from, to;
+    piece_cells(g, task, &from, &to);
+    uint64_t at = g->places[task];
+    uint32_t row = (uint32_t)(from / g->cells->columns), column = (uint32_t)(from % g->cells->columns);
+    for (size_t cell = from; cell < to; cell++) {
+        if (column == 0) g->cells->starts[row] = at;
+        if (g->counts[cell] > 0) take_cell(g, cell, column, at++);
+        if (++column < g->cells->columns) continue;
+        column = 0;
+        row++;
     }
     return TCUDB_OK;
 }
 
-static tcudb_status build(Grid *g, Pool *pool, const atomic_bool *cancel, Error *err)
+/* From the numbers of cells to where they go. */
+static void place_pieces(Grid *g)
 {
     Cells *cells = g->cells;
-    uint64_t tasks = ((uint64_t)cells->rows + g->rows_a_task - 1) / g->rows_a_task;
-    TRY(pool_run(pool, g->stretches, add_stretch, g, cancel, err));
-    TRY(pool_run(pool, tasks, merge_rows, g, cancel, err));
-    if (atomic_load(&g->overflow))
-        return error_set(err, SQLSTATE_INTERNAL_ERROR, "a pre-aggregated cell does not fit in 64 bits");
-    cells->capacity = 0;
-    for (uint32_t row = 0; row < cells->rows; row++) cells->capacity += g->ends[row];
-    TRY(cells_alloc(cells, err));
-    for (uint32_t row = 0; row < cells->rows; row++) {
-        cells->starts[row] = cells->n;
-        cells->n += g->ends[row];
+    cells->n = 0;
+    for (uint64_t p = 0; p < g->pieces; p++) {
+        uint64_t n = g->places[p];
+        g->places[p] = cells->n;
+        cells->n += n;
     }
-    cells->starts[cells->rows] = cells->n;
+    cells->capacity = cells->n;
     cells->unique = cells->n == g->side->n;
     for (uint32_t r = 0; r < g->side->nruns; r++) cells->unique &= g->side->runs[r].count == NULL;
-    return pool_run(pool, tasks, gather_rows, g, cancel, err);
+}
+
+static tcudb_status build(Grid *g, Pool *pool, const atomic_bool *cancel, Error *err)
+{
+    TRY(pool_run(pool, g->stretches, add_stretch, g, cancel, err));
+    TRY(pool_run(pool, g->pieces, merge_piece, g, cancel, err));
+    if (atomic_load(&g->overflow))
+        return error_set(err, SQLSTATE_INTERNAL_ERROR, "a pre-aggregated cell does not fit in 64 bits");
+    place_pieces(g);
+    TRY(cells_alloc(g->cells, err));
+    g->cells->starts[g->cells->rows] = g->cells->n;
+    return pool_run(pool, g->pieces, gather_piece, g, cancel, err);
 }
 
 tcudb_status cells_grid(const Side *side, bool by_key, Pool *pool, Mem *mem, const atomic_bool *cancel, Cells *cells,
@@ -183,17 +192,16 @@ tcudb_status cells_grid(const Side *side, bool by_key, Pool *pool, Mem *mem, con
     g.stretches = stretches_of((double)side->n, (double)g.area, pool_workers(pool));
     *done = g.stretches > 0 && has_room(mem, &g, pool_workers(pool));
     if (!*done) return TCUDB_OK;
-    size_t count_bytes = sizeof *g.counts * g.area * g.stretches, end_bytes = sizeof *g.ends * cells->rows;
+    g.pieces = (g.area + GRID_CELLS - 1) / GRID_CELLS;
+    size_t count_bytes = sizeof *g.counts * g.area * g.stretches, place_bytes = sizeof *g.places * g.pieces;
     size_t value_bytes = sizeof *g.values * g.area * g.stretches * cells->nvalues;
-    uint32_t wanted = GRID_CELLS / cells->columns;
-    g.rows_a_task = wanted < 1 ? 1 : wanted;
     tcudb_status status = TCUDB_NOMEM;
     g.counts = mem_alloc_zero(mem, count_bytes, err);
     g.values = g.counts == NULL ? NULL : mem_alloc_zero(mem, value_bytes, err);
-    g.ends = g.values == NULL ? NULL : mem_alloc(mem, end_bytes, err);
-    if (g.ends != NULL) status = build(&g, pool, cancel, err);
+    g.places = g.values == NULL ? NULL : mem_alloc(mem, place_bytes, err);
+    if (g.places != NULL) status = build(&g, pool, cancel, err);
     mem_free(mem, g.counts, count_bytes);
     mem_free(mem, g.values, value_bytes);
-    mem_free(mem, g.ends, end_bytes);
+    mem_free(mem, g.places, place_bytes);
     return status;
 }

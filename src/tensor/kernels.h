@@ -61,8 +61,9 @@ void limb_put(LimbMatrix *matrix, const uint32_t *rows, const uint32_t *ks, cons
 void limb_put_line(LimbMatrix *matrix, uint32_t row, uint32_t k, const int64_t *values, uint32_t n, uint64_t shift);
 /* The sum of the values in one row of a left operand. */
 uint128 limb_left_sum(const LimbMatrix *matrix, uint32_t row);
-/* After the last cell of a right operand is set: sums the rows of one panel. */
-void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel);
+/* After the last cell of a right operand is set, once for each of its blocks: sums the rows of blocks [from, to) of one
+ * panel. Different blocks may be summed by different threads at once. */
+void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel, uint32_t from, uint32_t to);
 
 /* Some of k: from, a multiple of LIMB_BLOCK, to below `to`. Strips from 0 to k make the whole product. */
 typedef struct KeyStrip {
@@ -124,6 +125,11 @@ void bitmat_free(BitMatrix *matrix);
 static inline void bitmat_set(BitMatrix *matrix, uint32_t row, uint64_t k)
 {
     bit_set(matrix->bits + row * matrix->words, k);
+}
+/* The same, by several threads at once in one row. */
+static inline void bitmat_set_shared(BitMatrix *matrix, uint32_t row, uint64_t k)
+{
+    __atomic_fetch_or(matrix->bits + row * matrix->words + k / 64, UINT64_C(1) << k % 64, __ATOMIC_RELAXED);
 }
 /* out[i * stride + j] (word 0: =, later ones: +=) the number of k set in both rows among BIT_CHUNK words from `word`
  * on, for BIT_TILE x BIT_TILE rows from (row_a, row_b). */

@@ -246,17 +246,17 @@ static void sum_rows(const uint8_t *bytes, uint32_t k4, int64_t *sums)
             sums[row] += bytes[row * 4] + bytes[row * 4 + 1] + bytes[row * 4 + 2] + bytes[row * 4 + 3];
 }
 
-void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel)
+void limb_finish_panel(KernelIsa isa, LimbMatrix *matrix, uint32_t panel, uint32_t from, uint32_t to)
 {
-    assert(!matrix->biased);
-    uint32_t k4 = matrix->blocks * (LIMB_BLOCK / 4);
+    assert(!matrix->biased && to <= matrix->blocks);
+    uint32_t k4 = (to - from) * (LIMB_BLOCK / 4);
     for (uint32_t limb = 0; limb < matrix->limbs; limb++) {
-        int64_t *sums = panel_sums(matrix, limb, panel);
-        memset(sums, 0, sizeof *sums * LIMB_ROWS_B);
+        int64_t some[LIMB_ROWS_B] = {0}, *sums = panel_sums(matrix, limb, panel);
         if (isa >= ISA_AVX2)
-            limb_sums_avx2(plane_panel(matrix, limb, panel), k4, sums);
+            limb_sums_avx2(block_at(matrix, limb, panel, from), k4, some);
         else
-            sum_rows(plane_panel(matrix, limb, panel), k4, sums);
+            sum_rows(block_at(matrix, limb, panel, from), k4, some);
+        for (uint32_t row = 0; row < LIMB_ROWS_B; row++) __atomic_fetch_add(&sums[row], some[row], __ATOMIC_RELAXED);
     }
 }
 

@@ -26,7 +26,7 @@ const char *product_form_name(ProductForm form)
 }
 
 /* Rows of a task without heavy keys: enough pairs to be worth a task, enough tasks to keep all cores busy. */
-static uint32_t sparse_rows(const ProductRun *run)
+static uint32_t rows_a_task(const ProductRun *run)
 {
     double rows = run->left.rows, per_row = (double)run->report->products / rows;
     double most = rows / (SPARSE_TASKS * (double)pool_workers(run->pool)), wanted = SPARSE_PAIRS / fmax(per_row, 0.1);
@@ -40,7 +40,7 @@ static void set_form(ProductRun *run)
     report->form = run->heavy == 0 ? FORM_SPARSE : run->any_light ? FORM_SPLIT : FORM_DENSE;
     bool dense = run->heavy > 0;
     run->stride = run->spec->right.groups;
-    run->block_rows = sparse_rows(run);
+    run->block_rows = rows_a_task(run);
     if (!dense) return;
     run->stride = padded_columns(run);
     size_t bytes = run->memory == 0 || run->memory / 4 / pool_workers(run->pool) > BLOCK_BYTES
@@ -48,6 +48,7 @@ static void set_form(ProductRun *run)
                        : run->memory / 4 / pool_workers(run->pool);
     size_t rows = bytes / row_bytes(run) / LIMB_ROWS_A * LIMB_ROWS_A;
     run->block_rows = rows < LIMB_ROWS_A ? LIMB_ROWS_A : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : (uint32_t)rows;
+    chunks_plan(run);
 }
 
 static tcudb_status build_cells(ProductRun *run, bool right, Error *err)
@@ -103,11 +104,16 @@ static tcudb_status prepare_part(ProductRun *run, bool new_right, Error *err)
 static tcudb_status build_operands(ProductRun *run, bool full, Error *err)
 {
     set_form(run);
-    if (run->heavy > 0 && !full) TRY(run->chunk > 0 ? chunks_multiply(run, err) : operands_build(run, err));
+    if (run->standing)
+        TRY(chunks_multiply(run, full, err));
+    else if (run->heavy > 0 && !full)
+        TRY(operands_build(run, err));
     if (run->spec->fast) TRY(fast_build(run, err));
     if (run->heavy > 0 && !run->any_light && run->count_mode == COUNT_BITS && run->spec->nproducts == 0)
         run->report->form = FORM_BITS;
-    return blocks_new(run, err);
+    TRY(blocks_new(run, err));
+    if (run->any_light || run->heavy == 0) TRY(giants_build(run, err));
+    return run->standing && run->any_light ? chunks_add_light(run, err) : TCUDB_OK;
 }
 
 /* What is known of a part, together with what was of those before. */
@@ -140,6 +146,7 @@ static void merge_report(const ProductSpec *whole, ProductReport *r, const Produ
 static void free_part(ProductRun *run)
 {
     run->parts.emitted += blocks_free(run);
+    giants_free(run);
     chunks_free(run);
     operands_free(run);
     fast_free(run);

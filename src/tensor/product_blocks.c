@@ -3,8 +3,9 @@
  *
  * With heavy keys, a block's accumulators (block_rows x stride for each product) are filled by the dense tiles, the
  * light keys' pairs are added row by row (product_sparse.c), and the block is scanned for groups that exist
- * (product_emit.c). With chunks of keys the accumulators of all blocks stand and are full before the first task
- * (product_chunks.c). Without heavy keys a block is a number of rows that share one line of accumulators.
+ * (product_emit.c). With chunks of keys, or few left groups, the accumulators of all blocks stand and are full before
+ * the first task (product_chunks.c), which puts a piece of a line out. Without heavy keys a block is a number of rows
+ * that share one line of accumulators. Rows that outweigh others are added up before, by all cores (product_giants.c).
  * Cost: see product_plan.c.
  */
 #include "tensor/product_int.h"
@@ -14,13 +15,13 @@
 
 /* Removes what the shifts of signed operands added. */
 #define UNSHIFT(name, Sum, USum)                                                                                       \
-    static void name(const ProductRun *run, const Operand *l, const Operand *r, uint32_t group, Sum *sums)             \
+    static void name(const ProductRun *run, const Operand *l, const Operand *r, uint32_t group, uint32_t from,         \
+                     uint32_t to, Sum *sums)                                                                           \
     {                                                                                                                  \
         USum s = (USum)l->shift, t = (USum)r->shift;                                                                   \
         if (s == 0 && t == 0) return;                                                                                  \
         USum fixed = t * (USum)l->sums[group] + s * t * run->heavy;                                                    \
-        for (uint32_t j = 0; j < run->spec->right.groups; j++)                                                         \
-            sums[j] = (Sum)((USum)sums[j] - s * (USum)r->sums[j] - fixed);                                             \
+        for (uint32_t j = from; j < to; j++) sums[j] = (Sum)((USum)sums[j] - s * (USum)r->sums[j] - fixed);            \
     }
 UNSHIFT(unshift_narrow, int64_t, uint64_t)
 UNSHIFT(unshift_wide, int128, uint128)
@@ -94,13 +95,14 @@ static uint32_t strip_keys(const Operand *l, const Operand *r, bool doubles)
     return keys < LEAST ? LEAST : keys;
 }
 
-static void dense_strip(ProductRun *run, const Operand *ops[2], bool doubles, const KeyStrip *strip, uint32_t first,
-                        uint32_t rows, void *sums, bool wide)
+static void dense_strip(ProductRun *run, const Operand *ops[2], bool doubles, const KeyStrip *strip, const Unit *u,
+                        void *sums, bool wide)
 {
-    uint32_t panel = first / LIMB_ROWS_A, panels = (rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
-    for (uint32_t q = first_column(run, panel) / LIMB_ROWS_B; q < run->stride / LIMB_ROWS_B; q++) {
+    uint32_t panel = u->first / LIMB_ROWS_A, panels = (u->rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
+    uint32_t from = first_column(run, panel) / LIMB_ROWS_B;
+    for (uint32_t q = from > u->from_panel ? from : u->from_panel; q < u->to_panel; q++) {
         for (uint32_t p = 0; p < panels; p++) {
-            Place to = place_of(run, sums, wide, first, p, q);
+            Place to = place_of(run, sums, wide, u->first, p, q);
             if (doubles)
                 multiply_doubles(run->spec->isa, ops[0], panel + p, ops[1], q, strip, &to);
             else
@@ -109,23 +111,36 @@ static void dense_strip(ProductRun *run, const Operand *ops[2], bool doubles, co
     }
 }
 
-/* Sets the accumulators; with chunks of keys it adds to them. */
-static void dense_product(ProductRun *run, Product product, bool doubles, uint32_t first, uint32_t rows, void *sums,
-                          bool wide)
+/* Columns of the unit that there are. */
+static uint32_t last_column(const ProductRun *run, const Unit *u)
+{
+    uint64_t to = (uint64_t)u->to_panel * LIMB_ROWS_B;
+    return to < run->spec->right.groups ? (uint32_t)to : run->spec->right.groups;
+}
+
+/* What the shifts added is taken off with the first key. */
+static void unshift(ProductRun *run, const Operand *l, const Operand *r, const Unit *u, void *sums, bool wide)
+{
+    uint32_t from = u->from_panel * LIMB_ROWS_B, to = last_column(run, u);
+    for (uint32_t i = 0; i < u->rows && u->from_key == 0; i++) {
+        if (wide)
+            unshift_wide(run, l, r, u->first + i, from, to, (int128 *)sums + i * run->stride);
+        else
+            unshift_narrow(run, l, r, u->first + i, from, to, (int64_t *)sums + i * run->stride);
+    }
+}
+
+/* Sets the accumulators; to standing ones it adds. */
+static void dense_product(ProductRun *run, Product product, bool doubles, const Unit *u, void *sums, bool wide)
 {
     const Operand *l = &run->left_ops[operand_index(product.left)], *r = &run->right_ops[operand_index(product.right)];
     uint32_t keys = strip_keys(l, r, doubles);
-    for (uint32_t from = 0; from < run->heavy; from += keys) {
-        KeyStrip strip = {.from = from, .to = run->heavy - from < keys ? run->heavy : from + keys};
-        strip.add = run->chunk > 0 || from > 0;
-        dense_strip(run, (const Operand *[]){l, r}, doubles, &strip, first, rows, sums, wide);
+    for (uint32_t from = u->from_key; from < u->to_key; from += keys) {
+        KeyStrip strip = {.from = from, .to = u->to_key - from < keys ? u->to_key : from + keys};
+        strip.add = run->standing || from > 0;
+        dense_strip(run, (const Operand *[]){l, r}, doubles, &strip, u, sums, wide);
     }
-    for (uint32_t i = 0; i < rows && !doubles; i++) {
-        if (wide)
-            unshift_wide(run, l, r, first + i, (int128 *)sums + i * run->stride);
-        else
-            unshift_narrow(run, l, r, first + i, (int64_t *)sums + i * run->stride);
-    }
+    if (!doubles) unshift(run, l, r, u, sums, wide);
 }
 
 static void add_bits(const ProductRun *run, uint32_t i, uint32_t j, size_t word, uint32_t rows, int64_t *counts)
@@ -136,61 +151,136 @@ static void add_bits(const ProductRun *run, uint32_t i, uint32_t j, size_t word,
         for (uint32_t l = 0; l < BIT_TILE; l++) counts[l] += tile[k * BIT_TILE + l];
 }
 
-/* Chunk by chunk of the keys, each right tile meets all of the block's rows, which stay in cache; of a symmetric
- * product those that it does not lie before. */
-static void count_bits(ProductRun *run, uint64_t *counts, uint32_t first, uint32_t rows)
+/* One chunk of the keys: each right tile meets all of the unit's rows, which stay in cache; of a symmetric product
+ * those that it does not lie before. */
+static void count_bits(ProductRun *run, uint64_t *counts, const Unit *u, size_t word)
 {
-    uint32_t from = run->places == NULL ? 0 : first / BIT_TILE * BIT_TILE;
-    for (size_t word = 0; word < run->left_bits.words; word += BIT_CHUNK) {
-        for (uint32_t j = from; j < run->right_bits.padded; j += BIT_TILE) {
-            for (uint32_t i = 0; i < rows && (run->places == NULL || first + i < j + BIT_TILE); i += BIT_TILE) {
-                int64_t *to = (int64_t *)counts + i * run->stride + j;
-                if (run->chunk > 0)
-                    add_bits(run, first + i, j, word, rows - i < BIT_TILE ? rows - i : BIT_TILE, to);
-                else
-                    bitmat_multiply(run->spec->isa, &run->left_bits, first + i, &run->right_bits, j, word, to,
-                                    run->stride);
-            }
+    uint32_t from = u->from_panel * LIMB_ROWS_B, to = u->to_panel * LIMB_ROWS_B, rows = u->rows;
+    uint32_t own = run->places == NULL ? 0 : u->first / BIT_TILE * BIT_TILE;
+    if (to > run->right_bits.padded) to = run->right_bits.padded;
+    for (uint32_t j = from > own ? from : own; j < to; j += BIT_TILE) {
+        for (uint32_t i = 0; i < rows && (run->places == NULL || u->first + i < j + BIT_TILE); i += BIT_TILE) {
+            int64_t *at = (int64_t *)counts + i * run->stride + j;
+            if (run->standing)
+                add_bits(run, u->first + i, j, word, rows - i < BIT_TILE ? rows - i : BIT_TILE, at);
+            else
+                bitmat_multiply(run->spec->isa, &run->left_bits, u->first + i, &run->right_bits, j, word, at,
+                                run->stride);
         }
     }
 }
 
-static void count_present(const ProductRun *run, uint64_t *counts, uint32_t first, uint32_t rows)
+/* The chunks that begin among the unit's keys. */
+static void count_chunks(ProductRun *run, uint64_t *counts, const Unit *u)
 {
-    for (uint32_t i = 0; i < rows; i++) {
-        uint64_t *line = counts + i * run->stride, left = run->left_present[first + i];
-        for (uint32_t j = 0; j < run->spec->right.groups; j++) {
+    size_t first = (u->from_key / 64 + BIT_CHUNK - 1) / BIT_CHUNK * BIT_CHUNK;
+    for (size_t word = first; word * 64 < u->to_key; word += BIT_CHUNK) count_bits(run, counts, u, word);
+}
+
+static void count_present(const ProductRun *run, uint64_t *counts, const Unit *u)
+{
+    for (uint32_t i = 0; i < u->rows && u->from_key == 0; i++) {
+        uint64_t *line = counts + i * run->stride, left = run->left_present[u->first + i];
+        for (uint32_t j = u->from_panel * LIMB_ROWS_B; j < last_column(run, u); j++) {
             uint64_t meet = left & (run->right_present == NULL ? 1 : run->right_present[j]);
-            line[j] = run->chunk > 0 ? line[j] | meet : meet;
+            line[j] = run->standing ? line[j] | meet : meet;
         }
     }
 }
 
-void blocks_add(ProductRun *run, uint32_t first, uint32_t rows, uint64_t *counts, void *const *sums)
+void blocks_add(ProductRun *run, const Unit *u, const Lines *lines)
 {
     if (run->count_mode == COUNT_LIMBS)
-        dense_product(run, (Product){ONES, ONES}, false, first, rows, counts, false);
+        dense_product(run, (Product){ONES, ONES}, false, u, lines->counts, false);
     else if (run->count_mode == COUNT_BITS)
-        count_bits(run, counts, first, rows);
+        count_chunks(run, lines->counts, u);
     else
-        count_present(run, counts, first, rows);
+        count_present(run, lines->counts, u);
     for (uint32_t p = 0; p < run->spec->nproducts; p++)
-        dense_product(run, run->spec->products[p], run->in_doubles[p], first, rows, sums[p], run->wide);
+        dense_product(run, run->spec->products[p], run->in_doubles[p], u, lines->sums[p], run->wide);
+}
+
+/* ---- tasks -------------------------------------------------------------------------------------- */
+
+static tcudb_status emit_line(ProductRun *run, Block *b, const Lines *lines, uint32_t group, size_t at, uint32_t from,
+                              uint32_t to, const BlockOutput *out, Error *err)
+{
+    if (run->places != NULL && from < group) from = group;
+    uint32_t n = from < to ? block_scan(run, b, lines, at, from, to) : 0;
+    return block_take(run, b, lines, group, at, b->ids, n, out, err);
+}
+
+void light_add(ProductRun *run, const Lines *lines, uint32_t group, size_t at)
+{
+    int64_t giant = giants_line(run, group);
+    if (giant < 0) {
+        sparse_add(run, lines, run->left.starts[group], run->left.starts[group + 1], at);
+        return;
+    }
+    Lines from = lines_at(run, &run->giants.lines, (size_t)giant), to = lines_at(run, lines, at / run->stride);
+    lines_add(run, &from, &to, 0, run->right.columns);
 }
 
 static tcudb_status dense_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
 {
-    uint32_t first = (uint32_t)out->task * run->block_rows;
-    uint32_t rows = run->left.rows - first < run->block_rows ? run->left.rows - first : run->block_rows;
-    size_t at = run->chunk > 0 ? first * run->stride : 0;
-    if (run->chunk == 0) blocks_add(run, first, rows, b->counts, b->sums);
-    for (uint32_t i = 0; i < rows; i++, at += run->stride) {
-        if (run->any_light) sparse_add(run, b, first + i, at);
-        TRY(block_take(run, b, first + i, at, b->ids, block_scan(run, b, at, run->places == NULL ? 0 : first + i), out,
-                       err));
+    uint32_t first = (uint32_t)out->task * run->block_rows, rest = run->left.rows - first, columns = run->right.columns;
+    Unit all = {.first = first,
+                .rows = rest < run->block_rows ? rest : run->block_rows,
+                .to_panel = (uint32_t)(run->stride / LIMB_ROWS_B),
+                .to_key = run->heavy};
+    size_t at = 0;
+    blocks_add(run, &all, &b->lines);
+    for (uint32_t i = 0; i < all.rows; i++, at += run->stride) {
+        if (run->any_light) light_add(run, &b->lines, first + i, at);
+        TRY(emit_line(run, b, &b->lines, first + i, at, 0, columns, out, err));
     }
     return block_flush(run, b, out, err);
 }
+
+/* Lines that stand, or a piece of one. */
+static tcudb_status standing_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+{
+    uint64_t columns = run->right.columns, piece = out->task % run->pieces;
+    uint64_t first = out->task / run->pieces * run->emit_rows, last = first + run->emit_rows;
+    uint32_t from = (uint32_t)(columns * piece / run->pieces), to = (uint32_t)(columns * (piece + 1) / run->pieces);
+    for (uint64_t g = first; g < last && g < run->left.rows; g++)
+        TRY(emit_line(run, b, &run->all, (uint32_t)g, g * run->stride, from, to, out, err));
+    return block_flush(run, b, out, err);
+}
+
+static tcudb_status listed_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+{
+    const Task *task = &run->tasks[out->task];
+    if (task->kind == TASK_ROWS) return sparse_rows(run, b, task->first, task->rows, out, err);
+    if (task->kind == TASK_CELLS) return sparse_cells(run, b, task, out, err);
+    size_t at = (size_t)giants_line(run, task->first) * run->stride;
+    TRY(emit_line(run, b, &run->giants.lines, task->first, at, (uint32_t)task->from, (uint32_t)task->to, out, err));
+    return block_flush(run, b, out, err);
+}
+
+static tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+{
+    uint32_t first = (uint32_t)out->task * run->block_rows, rest = run->left.rows - first;
+    return sparse_rows(run, b, first, rest < run->block_rows ? rest : run->block_rows, out, err);
+}
+
+uint64_t product_tasks(const ProductRun *run)
+{
+    if (run->tasks != NULL) return run->ntasks;
+    uint32_t rows = run->standing ? run->emit_rows : run->block_rows;
+    return ((uint64_t)run->left.rows + rows - 1) / rows * (run->standing ? run->pieces : 1);
+}
+
+tcudb_status product_task(ProductRun *run, uint32_t worker, uint64_t task, ProductSink sink, void *ctx, Error *err)
+{
+    BlockOutput out = {sink, ctx, worker, task};
+    Block *b = &run->blocks[worker];
+    if (run->tasks != NULL) return listed_task(run, b, &out, err);
+    if (run->standing) return standing_task(run, b, &out, err);
+    return run->heavy > 0 ? dense_task(run, b, &out, err) : sparse_task(run, b, &out, err);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------- */
 
 static tcudb_status zeroed(ProductRun *run, size_t size, void **out, Error *err)
 {
@@ -198,10 +288,10 @@ static tcudb_status zeroed(ProductRun *run, size_t size, void **out, Error *err)
     return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
-/* Lines of accumulators: without heavy keys one serves all rows. */
-static size_t block_cells(const ProductRun *run)
+/* A worker's: without heavy keys one serves all rows. */
+static size_t block_lines(const ProductRun *run)
 {
-    return (run->heavy > 0 ? run->block_rows : 1) * run->stride;
+    return run->heavy > 0 ? run->block_rows : 1;
 }
 
 /* Columns of a line, or rows of the output; and a vector's overhang. */
@@ -212,41 +302,28 @@ static size_t block_ids(const ProductRun *run)
 
 static tcudb_status new_block(ProductRun *run, Block *b, Error *err)
 {
-    size_t cells = block_cells(run);
-    if (run->chunk > 0)
-        b->counts = run->all.counts;
-    else
-        TRY(zeroed(run, sizeof(uint64_t) * cells, (void **)&b->counts, err));
+    if (!run->standing) TRY(lines_new(run, block_lines(run), &b->lines, err));
     TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->ids, err));
     if (run->tests) TRY(zeroed(run, sizeof(uint32_t) * block_ids(run), (void **)&b->kept, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_left, err));
     TRY(zeroed(run, sizeof(uint32_t) * EMIT_ROWS, (void **)&b->out_right, err));
     TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_counts, err));
     if (run->spec->fold) TRY(zeroed(run, sizeof(uint64_t) * EMIT_ROWS, (void **)&b->out_cells, err));
-    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        if (run->chunk > 0)
-            b->sums[p] = run->all.sums[p];
-        else
-            TRY(zeroed(run, sum_size(run) * cells, &b->sums[p], err));
+    for (uint32_t p = 0; p < run->spec->nproducts; p++)
         TRY(zeroed(run, out_size(run) * EMIT_ROWS, &b->out_sums[p], err));
-    }
     return TCUDB_OK;
 }
 
 static void free_block(ProductRun *run, Block *b)
 {
-    size_t cells = block_cells(run);
-    if (run->chunk == 0) mem_free(run->mem, b->counts, sizeof(uint64_t) * cells);
+    if (!run->standing) lines_free(run, block_lines(run), &b->lines);
     mem_free(run->mem, b->ids, sizeof(uint32_t) * block_ids(run));
     mem_free(run->mem, b->kept, sizeof(uint32_t) * block_ids(run));
     mem_free(run->mem, b->out_left, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_right, sizeof(uint32_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_counts, sizeof(uint64_t) * EMIT_ROWS);
     mem_free(run->mem, b->out_cells, sizeof(uint64_t) * EMIT_ROWS);
-    for (uint32_t p = 0; p < run->spec->nproducts; p++) {
-        if (run->chunk == 0) mem_free(run->mem, b->sums[p], sum_size(run) * cells);
-        mem_free(run->mem, b->out_sums[p], out_size(run) * EMIT_ROWS);
-    }
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) mem_free(run->mem, b->out_sums[p], out_size(run) * EMIT_ROWS);
 }
 
 tcudb_status blocks_new(ProductRun *run, Error *err)
@@ -270,16 +347,4 @@ uint64_t blocks_free(ProductRun *run)
     mem_free(run->mem, run->blocks, sizeof(Block) * workers);
     run->blocks = NULL;
     return emitted;
-}
-
-uint64_t product_tasks(const ProductRun *run)
-{
-    return ((uint64_t)run->left.rows + run->block_rows - 1) / run->block_rows;
-}
-
-tcudb_status product_task(ProductRun *run, uint32_t worker, uint64_t task, ProductSink sink, void *ctx, Error *err)
-{
-    BlockOutput out = {sink, ctx, worker, task};
-    Block *b = &run->blocks[worker];
-    return run->heavy > 0 ? dense_task(run, b, &out, err) : sparse_task(run, b, &out, err);
 }

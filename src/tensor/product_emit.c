@@ -105,22 +105,24 @@ static void narrow(const ProductBound *bound, uint64_t *min, uint64_t *max)
     if (bound->max < (int64_t)*max) *max = bound->max < 0 ? 0 : (uint64_t)bound->max;
 }
 
-uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
-                    uint32_t n)
+static const int64_t *bound_line(const Lines *lines, uint32_t product, size_t at)
+{
+    return (const int64_t *)(product == ONES ? (const void *)lines->counts : lines->sums[product]) + at;
+}
+
+uint32_t block_keep(const ProductRun *run, const Lines *lines, size_t at, uint32_t *ids, uint32_t n)
 {
     for (uint32_t h = 0; h < run->nhaving; h++) {
         const ProductBound *bound = &run->spec->having[h];
-        const void *from = bound->product == ONES ? (const void *)counts : sums[bound->product];
-        n = keep_narrow((const int64_t *)from + at, bound, ids, n);
+        n = keep_narrow(bound_line(lines, bound->product, at), bound, ids, n);
     }
     if (run->wide || run->spec->top.last == NULL) return n;
     ProductBound bound = top_bound(&run->spec->top);
-    const void *from = bound.product == ONES ? (const void *)counts : sums[bound.product];
-    return keep_narrow((const int64_t *)from + at, &bound, ids, n);
+    return keep_narrow(bound_line(lines, bound.product, at), &bound, ids, n);
 }
 
 /* Bounds of the count are part of the scan, the others look at what it found. */
-uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from)
+uint32_t block_scan(const ProductRun *run, Block *b, const Lines *lines, size_t at, uint32_t from, uint32_t to)
 {
     const ProductSpec *spec = run->spec;
     uint64_t min = 1, max = INT64_MAX;
@@ -130,8 +132,8 @@ uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from)
         narrow(&top, &min, &max);
     }
     if (min > max) return 0;
-    uint32_t n = find(spec->isa, b->counts + at, from, spec->right.groups, min, max, b->ids);
-    return block_keep(run, b->counts, b->sums, at, b->ids, n);
+    uint32_t n = find(spec->isa, lines->counts + at, from, to, min, max, b->ids);
+    return block_keep(run, lines, at, b->ids, n);
 }
 
 /* ---- taking them -------------------------------------------------------------------------------- */
@@ -152,20 +154,20 @@ void block_fill(uint32_t *to, uint32_t value, uint32_t n)
 }
 
 /* mirrored: the columns are the left groups. */
-static tcudb_status take(ProductRun *run, Block *b, uint32_t group, size_t at, const uint32_t *ids, uint32_t n,
-                         bool mirrored, const BlockOutput *out, Error *err)
+static tcudb_status take(ProductRun *run, Block *b, const Lines *lines, uint32_t group, size_t at, const uint32_t *ids,
+                         uint32_t n, bool mirrored, const BlockOutput *out, Error *err)
 {
     while (n > 0) {
         uint32_t first = b->n, some = EMIT_ROWS - first < n ? EMIT_ROWS - first : n;
         uint32_t *groups = mirrored ? b->out_right : b->out_left, *columns = mirrored ? b->out_left : b->out_right;
         if (!(mirrored ? run->spec->no_right : run->spec->no_left)) block_fill(groups + first, group, some);
         if (!(mirrored ? run->spec->no_left : run->spec->no_right)) memcpy(columns + first, ids, some * sizeof *ids);
-        take_narrow((const int64_t *)b->counts + at, ids, some, (int64_t *)b->out_counts + first);
+        take_narrow((const int64_t *)lines->counts + at, ids, some, (int64_t *)b->out_counts + first);
         for (uint32_t p = 0; p < run->spec->nproducts; p++) {
             if (run->wide)
-                take_wide((const int128 *)b->sums[p] + at, ids, some, (int128 *)b->out_sums[p] + first);
+                take_wide((const int128 *)lines->sums[p] + at, ids, some, (int128 *)b->out_sums[p] + first);
             else
-                take_narrow((const int64_t *)b->sums[p] + at, ids, some, (int64_t *)b->out_sums[p] + first);
+                take_narrow((const int64_t *)lines->sums[p] + at, ids, some, (int64_t *)b->out_sums[p] + first);
         }
         b->n += some;
         ids += some;
@@ -176,14 +178,14 @@ static tcudb_status take(ProductRun *run, Block *b, uint32_t group, size_t at, c
 }
 
 /* One row of a line's columns. */
-static tcudb_status fold_line(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
-                              const BlockOutput *out, Error *err)
+static tcudb_status fold_line(ProductRun *run, Block *b, const Lines *lines, uint32_t left, size_t at,
+                              const uint32_t *ids, uint32_t n, const BlockOutput *out, Error *err)
 {
     uint32_t r = b->n;
     const uint8_t *uncounted = run->spec->uncounted;
     uint64_t counts = 0, cells = n;
     if (n == 0) return TCUDB_OK;
-    for (uint32_t i = 0; i < n; i++) counts += b->counts[at + ids[i]];
+    for (uint32_t i = 0; i < n; i++) counts += lines->counts[at + ids[i]];
     for (uint32_t i = 0; i < n && uncounted != NULL; i++) cells -= uncounted[run->spec->right.first + ids[i]] != 0;
     b->out_left[r] = left;
     b->out_counts[r] = counts;
@@ -191,23 +193,23 @@ static tcudb_status fold_line(ProductRun *run, Block *b, uint32_t left, size_t a
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         int128 sum = 0;
         if (run->wide)
-            for (uint32_t i = 0; i < n; i++) sum += ((const int128 *)b->sums[p])[at + ids[i]];
+            for (uint32_t i = 0; i < n; i++) sum += ((const int128 *)lines->sums[p])[at + ids[i]];
         else
-            for (uint32_t i = 0; i < n; i++) sum += ((const int64_t *)b->sums[p])[at + ids[i]];
+            for (uint32_t i = 0; i < n; i++) sum += ((const int64_t *)lines->sums[p])[at + ids[i]];
         ((int128 *)b->out_sums[p])[r] = sum;
     }
     return ++b->n == EMIT_ROWS ? block_flush(run, b, out, err) : TCUDB_OK;
 }
 
-tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
-                        const BlockOutput *out, Error *err)
+tcudb_status block_take(ProductRun *run, Block *b, const Lines *lines, uint32_t left, size_t at, const uint32_t *ids,
+                        uint32_t n, const BlockOutput *out, Error *err)
 {
     uint32_t diagonal = 0;
-    if (run->spec->fold) return fold_line(run, b, left, at, ids, n, out, err);
-    TRY(take(run, b, left, at, ids, n, false, out, err));
+    if (run->spec->fold) return fold_line(run, b, lines, left, at, ids, n, out, err);
+    TRY(take(run, b, lines, left, at, ids, n, false, out, err));
     if (run->places == NULL) return TCUDB_OK;
     while (diagonal < n && ids[diagonal] != left) diagonal++;
-    TRY(take(run, b, left, at, ids, diagonal, true, out, err));
+    TRY(take(run, b, lines, left, at, ids, diagonal, true, out, err));
     if (diagonal + 1 >= n) return TCUDB_OK;
-    return take(run, b, left, at, ids + diagonal + 1, n - diagonal - 1, true, out, err);
+    return take(run, b, lines, left, at, ids + diagonal + 1, n - diagonal - 1, true, out, err);
 }

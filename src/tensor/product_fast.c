@@ -230,16 +230,16 @@ tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutp
     uint32_t n = order_cells(left, group, line->order);
     for (uint64_t e = from; e < from + n; e++)
         for (uint64_t c = right->starts[left->ids[e]]; c < right->starts[left->ids[e] + 1]; c++)
-            b->counts[right->ids[c]] += (uint64_t)left->counts[e] * right->counts[c];
+            b->lines.counts[right->ids[c]] += (uint64_t)left->counts[e] * right->counts[c];
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         if (run->spec->counting[p]) {
-            count_row(run, run->spec->products[p], group, b->sums[p]);
+            count_row(run, run->spec->products[p], group, b->lines.sums[p]);
             continue;
         }
         add_row(run, line, run->spec->products[p], from, n);
-        take_totals(run, line, run->spec->products[p], b->sums[p]);
+        take_totals(run, line, run->spec->products[p], b->lines.sums[p]);
     }
-    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0, 0), out, err));
-    memset(b->counts, 0, sizeof *b->counts * right->columns);
+    TRY(block_take(run, b, &b->lines, group, 0, b->ids, block_scan(run, b, &b->lines, 0, 0, right->columns), out, err));
+    memset(b->lines.counts, 0, sizeof *b->lines.counts * right->columns);
     return TCUDB_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * product_int.h: the state of one product run, shared by driving (product.c), parts and chunks (product_parts.c,
  * product_chunks.c), planning (product_plan.c), operands (product_operands.c), blocks of rows (product_blocks.c,
- * product_sparse.c) and their output (product_emit.c).
+ * product_sparse.c, product_giants.c) over lines of accumulators (product_lines.c) and their output (product_emit.c).
  */
 #ifndef TENSOR_PRODUCT_INT_H
 #define TENSOR_PRODUCT_INT_H
@@ -34,10 +34,15 @@ typedef struct Operand {
     int scale;
 } Operand;
 
+/* Accumulators: lines of run->stride columns, for the counts and each product. */
+typedef struct Lines {
+    uint64_t *counts;
+    void *sums[PRODUCT_MAX];
+} Lines;
+
 /* What one worker multiplies in and emits from. */
 typedef struct Block {
-    uint64_t *counts; /* block_rows x stride (one line without heavy keys) */
-    void *sums[PRODUCT_MAX];
+    Lines lines;          /* block_rows of them (one without heavy keys); where all lines stand: none */
     uint32_t *ids, *kept; /* columns that exist; those of them that HAVING keeps */
     uint32_t n;           /* rows waiting for the sink */
     uint32_t *out_left, *out_right;
@@ -60,6 +65,34 @@ typedef struct Parts {
     uint64_t emitted;      /* rows, of the parts before */
     ProductReport before;  /* of the parts before */
 } Parts;
+
+/* Dense work: some left groups, right panels and dense keys. */
+typedef struct Unit {
+    uint32_t first, rows;
+    uint32_t from_panel, to_panel; /* of LIMB_ROWS_B right groups */
+    uint32_t from_key, to_key;
+} Unit;
+
+/* How the dense work on standing lines is cut into units; keys: each stretch of them into lines of its own. */
+typedef struct Spread {
+    uint32_t rows, panels, keys;    /* of a unit */
+    uint32_t nrows, npanels, nkeys; /* units along each side */
+} Spread;
+
+/* Left groups whose light pairs are so many that all cores added them up before the first task. */
+typedef struct Giants {
+    uint32_t n;
+    uint32_t *groups; /* ascending */
+    Lines lines;      /* one each */
+} Giants;
+
+/* A task that is no plain block of rows: columns or cells of one. */
+typedef enum TaskKind { TASK_ROWS, TASK_COLUMNS, TASK_CELLS } TaskKind;
+typedef struct Task {
+    TaskKind kind;
+    uint32_t first, rows; /* left groups */
+    uint64_t from, to;    /* TASK_COLUMNS: of the giant's line; TASK_CELLS: of the only key's right cells */
+} Task;
 
 /* Where a task's rows go. */
 typedef struct BlockOutput {
@@ -84,8 +117,15 @@ struct ProductRun {
     size_t memory;       /* that dense operands and the sums of chunks may take; 0: any */
     uint32_t chunk;      /* heavy keys multiplied at a time, into `all`; 0: all of them, a block at a time */
     uint32_t most_left;  /* left groups that the chunks' sums leave room for, where there are more; else 0 */
-    Block all;           /* chunks: accumulators of every left group */
-    bool any_light;      /* some key with pairs is light */
+    bool standing;       /* the lines of every left group stand, and are full before the first task: `all` */
+    Spread spread;       /* standing: how they are filled */
+    Lines all;
+    uint32_t pieces;    /* standing: tasks a line, or else */
+    uint32_t emit_rows; /* lines a task */
+    Giants giants;
+    Task *tasks; /* where they are not all alike; else NULL */
+    uint64_t ntasks;
+    bool any_light; /* some key with pairs is light */
     bool wide;
     bool in_doubles[PRODUCT_MAX]; /* dense products in double precision: product_proof.c */
     uint32_t nhaving;             /* bounds in force: of the spec's, or none */
@@ -158,9 +198,19 @@ tcudb_status parts_plan(ProductRun *run, Error *err) MUST_CHECK;
 tcudb_status parts_next(ProductRun *run, bool *more, bool *new_right, Error *err) MUST_CHECK;
 tcudb_status parts_shrink(ProductRun *run, uint32_t most_left, bool *new_right, Error *err) MUST_CHECK;
 void parts_free(ProductRun *run);
-/* product_chunks.c: the dense keys, chunk by chunk, into run->all. */
-tcudb_status chunks_multiply(ProductRun *run, Error *err) MUST_CHECK;
+/* product_chunks.c: whether the lines of all left groups stand, and how they are filled; the dense keys, chunk by
+ * chunk, into run->all. */
+void chunks_plan(ProductRun *run);
+/* filled: the operands of all keys stand already. */
+tcudb_status chunks_multiply(ProductRun *run, bool filled, Error *err) MUST_CHECK;
+/* The light keys too. */
+tcudb_status chunks_add_light(ProductRun *run, Error *err) MUST_CHECK;
 void chunks_free(ProductRun *run);
+/* product_giants.c: left groups whose light pairs all cores add up, and where these are put out. */
+tcudb_status giants_build(ProductRun *run, Error *err) MUST_CHECK;
+/* The giant's line; -1: the group is none. */
+int64_t giants_line(const ProductRun *run, uint32_t group);
+void giants_free(ProductRun *run);
 /* product_plan.c: which keys are dense: run->dense_key, heavy, any_light, from the cells and their facts. */
 tcudb_status product_plan(ProductRun *run, Error *err) MUST_CHECK;
 /* Bytes of the dense form. bits: counts are. */
@@ -178,23 +228,34 @@ void operands_free(ProductRun *run);
 /* product_blocks.c: accumulators of the workers, and their release; returns the rows they emitted. */
 tcudb_status blocks_new(ProductRun *run, Error *err) MUST_CHECK;
 uint64_t blocks_free(ProductRun *run);
-/* Adds the dense product of some rows to accumulators that are theirs. */
-void blocks_add(ProductRun *run, uint32_t first, uint32_t rows, uint64_t *counts, void *const *sums);
-/* product_sparse.c: rows without heavy keys; and one group's light keys added to the accumulators at `at`. */
-tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
-void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at);
+/* Sets the lines of a unit's rows, or, where lines stand, adds to them. */
+void blocks_add(ProductRun *run, const Unit *unit, const Lines *lines);
+/* One group's light keys added to the line at `at`. */
+void light_add(ProductRun *run, const Lines *lines, uint32_t group, size_t at);
+/* product_lines.c: zeroed lines; columns [first, last) of a line added to another's, or zeroed. */
+tcudb_status lines_new(ProductRun *run, size_t lines, Lines *out, Error *err) MUST_CHECK;
+void lines_free(ProductRun *run, size_t lines, Lines *out);
+/* The lines from `line` on. */
+Lines lines_at(const ProductRun *run, const Lines *lines, size_t line);
+void lines_add(const ProductRun *run, const Lines *from, const Lines *to, uint32_t first, uint32_t last);
+void lines_clear(const ProductRun *run, const Lines *lines, uint32_t first, uint32_t last);
+/* product_sparse.c: rows without heavy keys; the light ones among left cells [from, to) added to the lines at `at`; a
+ * line of a giant put out, or cells of a row with one key. */
+tcudb_status sparse_rows(ProductRun *run, Block *b, uint32_t first, uint32_t rows, const BlockOutput *out,
+                         Error *err) MUST_CHECK;
+void sparse_add(ProductRun *run, const Lines *lines, uint64_t from, uint64_t to, size_t at);
+tcudb_status sparse_cells(ProductRun *run, Block *b, const Task *task, const BlockOutput *out, Error *err) MUST_CHECK;
 /* product_fast.c: rounds the operands; one row of the output from them. */
 tcudb_status fast_build(ProductRun *run, Error *err) MUST_CHECK;
 void fast_free(ProductRun *run);
 tcudb_status fast_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err) MUST_CHECK;
-/* product_emit.c: finds the columns from `from` on that exist in the line at `at`, into b->ids. */
-uint32_t block_scan(const ProductRun *run, Block *b, size_t at, uint32_t from);
+/* product_emit.c: finds the columns [from, to) that exist in the line at `at`, into b->ids. */
+uint32_t block_scan(const ProductRun *run, Block *b, const Lines *lines, size_t at, uint32_t from, uint32_t to);
 /* Which of the n ids keep every bound of HAVING: in place. */
-uint32_t block_keep(const ProductRun *run, const uint64_t *counts, void *const *sums, size_t at, uint32_t *ids,
-                    uint32_t n);
+uint32_t block_keep(const ProductRun *run, const Lines *lines, size_t at, uint32_t *ids, uint32_t n);
 /* Copies the columns of the line at `at` to the output; of a symmetric product the mirrored cells too. */
-tcudb_status block_take(ProductRun *run, Block *b, uint32_t left, size_t at, const uint32_t *ids, uint32_t n,
-                        const BlockOutput *out, Error *err) MUST_CHECK;
+tcudb_status block_take(ProductRun *run, Block *b, const Lines *lines, uint32_t left, size_t at, const uint32_t *ids,
+                        uint32_t n, const BlockOutput *out, Error *err) MUST_CHECK;
 tcudb_status block_flush(ProductRun *run, Block *b, const BlockOutput *out, Error *err) MUST_CHECK;
 void block_fill(uint32_t *to, uint32_t value, uint32_t n);
 

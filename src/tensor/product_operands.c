@@ -7,14 +7,17 @@
  * from the limbs' own row sums. Doubles have signs and need none of it.
  *
  * Left matrices are filled by panels of groups, right ones by blocks of 64 keys, which are whole bytes of limbs and
- * words of bits: no two threads write the same byte. Cost: a few nanoseconds a cell, and writing the matrix once.
+ * words of bits: no two threads write the same byte. The few panels of few left groups are filled by pieces of rows:
+ * still no byte is written twice, and bits are or-ed into their words. Cost: a few nanoseconds a cell, and writing the
+ * matrix once.
  */
 #include "tensor/product_int.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <string.h>
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, PIECES = 4, PIECE_CELLS = 1 << 14 }; /* pieces a worker of what would be too few tasks */
 
 static tcudb_status new_operand(ProductRun *run, bool left, uint32_t column, bool doubles, Error *err)
 {
@@ -46,8 +49,23 @@ static void read_values(FillChunk *chunk, const Cells *cells, uint32_t operand)
         chunk->values[i] = cells_value(cells, operand == 0 ? ONES : operand - 1, chunk->cells[i]);
 }
 
-static void put_left(ProductRun *run, FillChunk *chunk, uint32_t row)
+/* Few panels of left groups are cleared and filled by pieces of them, and of rows. */
+typedef struct LeftFill {
+    ProductRun *run;
+    uint32_t pieces;
+    pthread_mutex_t lock;
+} LeftFill;
+
+static void put_bits(const LeftFill *f, const FillChunk *chunk, uint32_t row)
 {
+    BitMatrix *bits = &f->run->left_bits;
+    for (uint32_t i = 0; f->pieces == 1 && i < chunk->n; i++) bitmat_set(bits, row, chunk->at[i]);
+    for (uint32_t i = 0; f->pieces > 1 && i < chunk->n; i++) bitmat_set_shared(bits, row, chunk->at[i]);
+}
+
+static void put_left(const LeftFill *f, FillChunk *chunk, uint32_t row, int128 *sums)
+{
+    ProductRun *run = f->run;
     for (uint32_t o = 0; o <= run->left.nvalues; o++) {
         Operand *op = &run->left_ops[o];
         if (!op->in_limbs && !op->in_doubles) continue;
@@ -55,38 +73,88 @@ static void put_left(ProductRun *run, FillChunk *chunk, uint32_t row)
         if (op->in_doubles) double_set_left(&op->doubles, row, chunk->at, chunk->values, chunk->n);
         if (!op->in_limbs) continue;
         limb_set_left(&op->limbs, row, chunk->at, chunk->values, chunk->n, op->shift);
-        for (uint32_t i = 0; i < chunk->n; i++) op->sums[row] += chunk->values[i];
+        for (uint32_t i = 0; i < chunk->n; i++) sums[o] += chunk->values[i];
     }
-    for (uint32_t i = 0; run->left_bits.bits != NULL && i < chunk->n; i++)
-        bitmat_set(&run->left_bits, row, chunk->at[i]);
+    if (run->left_bits.bits != NULL) put_bits(f, chunk, row);
 }
 
-static void fill_left_row(ProductRun *run, uint32_t row)
+static void add_left_sums(LeftFill *f, uint32_t row, const int128 *sums)
 {
+    if (f->pieces > 1) pthread_mutex_lock(&f->lock);
+    for (uint32_t o = 0; o <= f->run->left.nvalues; o++)
+        if (f->run->left_ops[o].in_limbs) f->run->left_ops[o].sums[row] += sums[o];
+    if (f->pieces > 1) pthread_mutex_unlock(&f->lock);
+}
+
+static void fill_left_cells(LeftFill *f, uint32_t row, uint64_t from, uint64_t to)
+{
+    const ProductRun *run = f->run;
     const Cells *cells = &run->left;
     FillChunk chunk;
-    for (uint64_t c = cells->starts[row]; c < cells->starts[row + 1];) {
-        for (chunk.n = 0; chunk.n < CHUNK && c < cells->starts[row + 1]; c++) {
+    int128 sums[COLUMNS];
+    memset(sums, 0, sizeof *sums * (cells->nvalues + 1));
+    for (uint64_t c = from; c < to;) {
+        for (chunk.n = 0; chunk.n < CHUNK && c < to; c++) {
             chunk.at[chunk.n] = run->dense_key[cells->ids[c]];
             chunk.cells[chunk.n] = c;
             chunk.n += chunk.at[chunk.n] != LIGHT;
         }
-        put_left(run, &chunk, row);
+        put_left(f, &chunk, row, sums);
     }
+    add_left_sums(f, row, sums);
+}
+
+static void clear_left(ProductRun *run, uint32_t panel, uint32_t piece, uint32_t pieces)
+{
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        Operand *op = &run->left_ops[o];
+        if (!op->in_limbs) continue;
+        uint64_t blocks = op->limbs.blocks;
+        limb_clear(&op->limbs, panel, panel + 1, (uint32_t)(blocks * piece / pieces),
+                   (uint32_t)(blocks * (piece + 1) / pieces), op->shift);
+    }
+}
+
+static tcudb_status clear_left_piece(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    const LeftFill *f = ctx;
+    clear_left(f->run, (uint32_t)(task / f->pieces), (uint32_t)(task % f->pieces), f->pieces);
+    return TCUDB_OK;
+}
+
+static tcudb_status fill_left_piece(void *ctx, uint32_t worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    LeftFill *f = ctx;
+    uint32_t row = (uint32_t)(task / f->pieces);
+    uint64_t piece = task % f->pieces, from = f->run->left.starts[row], n = f->run->left.starts[row + 1] - from;
+    fill_left_cells(f, row, from + n * piece / f->pieces, from + n * (piece + 1) / f->pieces);
+    return TCUDB_OK;
 }
 
 static tcudb_status fill_left_panel(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
-    ProductRun *run = ctx;
+    LeftFill *f = ctx;
+    const Cells *cells = &f->run->left;
     uint32_t panel = (uint32_t)task;
-    for (uint32_t o = 0; o < COLUMNS; o++) {
-        Operand *op = &run->left_ops[o];
-        if (op->in_limbs) limb_clear(&op->limbs, panel, panel + 1, 0, op->limbs.blocks, op->shift);
-    }
-    for (uint32_t row = panel * LIMB_ROWS_A; row < run->left.rows && row < (panel + 1) * LIMB_ROWS_A; row++)
-        fill_left_row(run, row);
+    clear_left(f->run, panel, 0, 1);
+    for (uint32_t row = panel * LIMB_ROWS_A; row < cells->rows && row < (panel + 1) * LIMB_ROWS_A; row++)
+        fill_left_cells(f, row, cells->starts[row], cells->starts[row + 1]);
     return TCUDB_OK;
+}
+
+static tcudb_status fill_left(ProductRun *run, Error *err)
+{
+    LeftFill f = {.run = run, .pieces = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t panels = ((uint64_t)run->left.rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
+    uint32_t workers = pool_workers(run->pool);
+    if (workers == 1 || panels >= PIECES * workers || run->left.n < PIECE_CELLS)
+        return pool_run(run->pool, panels, fill_left_panel, &f, run->cancel, err);
+    f.pieces = PIECES * workers;
+    TRY(pool_run(run->pool, panels * f.pieces, clear_left_piece, &f, run->cancel, err));
+    return pool_run(run->pool, (uint64_t)run->left.rows * f.pieces, fill_left_piece, &f, run->cancel, err);
 }
 
 static void put_right(ProductRun *run, FillChunk *chunk, uint32_t k)
@@ -146,12 +214,24 @@ static tcudb_status fill_right(ProductRun *run, Error *err)
     return status;
 }
 
-static tcudb_status finish_right_panel(void *ctx, uint32_t worker, uint64_t task, Error *err)
+/* Pieces of the keys of a panel. */
+typedef struct Finish {
+    ProductRun *run;
+    uint32_t pieces;
+} Finish;
+
+static tcudb_status finish_right_piece(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
-    ProductRun *run = ctx;
-    for (uint32_t o = 0; o < COLUMNS; o++)
-        if (run->right_ops[o].in_limbs) limb_finish_panel(run->spec->isa, &run->right_ops[o].limbs, (uint32_t)task);
+    const Finish *f = ctx;
+    uint64_t piece = task % f->pieces;
+    for (uint32_t o = 0; o < COLUMNS; o++) {
+        Operand *op = &f->run->right_ops[o];
+        if (!op->in_limbs) continue;
+        uint64_t blocks = op->limbs.blocks;
+        limb_finish_panel(f->run->spec->isa, &op->limbs, (uint32_t)(task / f->pieces),
+                          (uint32_t)(blocks * piece / f->pieces), (uint32_t)(blocks * (piece + 1) / f->pieces));
+    }
     return TCUDB_OK;
 }
 
@@ -260,7 +340,9 @@ tcudb_status operands_new(ProductRun *run, Error *err)
 tcudb_status operands_finish(ProductRun *run, Error *err)
 {
     uint64_t panels = ((uint64_t)run->spec->right.groups + LIMB_ROWS_B - 1) / LIMB_ROWS_B;
-    TRY(pool_run(run->pool, panels, finish_right_panel, run, run->cancel, err));
+    uint32_t workers = pool_workers(run->pool);
+    Finish f = {.run = run, .pieces = panels >= (uint64_t)PIECES * workers ? 1 : PIECES * workers};
+    TRY(pool_run(run->pool, panels * f.pieces, finish_right_piece, &f, run->cancel, err));
     for (uint32_t o = 0; o < COLUMNS; o++)
         if (run->right_ops[o].in_limbs) sum_right(run, &run->right_ops[o]);
     report_limbs(run);
@@ -271,8 +353,7 @@ tcudb_status operands_build(ProductRun *run, Error *err)
 {
     TRY(prepare_counts(run, err));
     TRY(operands_new(run, err));
-    uint64_t left_panels = ((uint64_t)run->left.rows + LIMB_ROWS_A - 1) / LIMB_ROWS_A;
-    TRY(pool_run(run->pool, left_panels, fill_left_panel, run, run->cancel, err));
+    TRY(fill_left(run, err));
     TRY(fill_right(run, err));
     return operands_finish(run, err);
 }

@@ -69,30 +69,73 @@ typedef struct Keys {
     ProductShape shape;
 } Keys;
 
-static tcudb_status count_pairs(ProductRun *run, Keys *keys, Error *err)
+enum { COUNT_CELLS = 1 << 16 }; /* of a stretch, at the least */
+
+/* Stretches of the left cells are counted by key into counters of their own. */
+typedef struct PairCount {
+    const ProductRun *run;
+    uint32_t stretches;
+    uint32_t *counts;
+} PairCount;
+
+static tcudb_status count_stretch(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
-    keys->pairs = mem_alloc_zero(run->mem, sizeof(double) * run->spec->keys, err);
-    TRY_PTR(keys->pairs);
-    for (uint64_t c = 0; c < run->left.n; c++) {
-        uint32_t key = run->left.ids[c];
-        uint64_t b = run->right.starts[key + 1] - run->right.starts[key];
-        keys->total += b;
-        keys->pairs[key] += (double)b;
-    }
-    keys->shape = shape_of(run, keys->total);
+    (void)worker, (void)err;
+    const PairCount *p = ctx;
+    const Cells *left = &p->run->left;
+    uint32_t *counts = p->counts + task * p->run->spec->keys;
+    for (uint64_t c = left->n * task / p->stretches; c < left->n * (task + 1) / p->stretches; c++)
+        counts[left->ids[c]]++;
     return TCUDB_OK;
 }
 
-/* Marks the keys with more pairs than the limit; returns the pairs of the others. */
-static double mark_heavy(ProductRun *run, const Keys *keys, double limit)
+/* As many as there are workers, where that is worth it and the counters are little of what the limit leaves. */
+static uint32_t count_stretches(const ProductRun *run)
+{
+    uint32_t workers = pool_workers(run->pool);
+    double bytes = (double)run->spec->keys * sizeof(uint32_t) * workers;
+    bool room = run->memory == 0 || bytes < (double)run->memory / 8;
+    return room && run->left.n / COUNT_CELLS >= workers ? workers : 1;
+}
+
+static tcudb_status count_pairs(ProductRun *run, Keys *keys, Error *err)
+{
+    uint32_t nkeys = run->spec->keys;
+    PairCount p = {.run = run, .stretches = count_stretches(run)};
+    size_t bytes = sizeof *p.counts * nkeys * p.stretches;
+    TRY_PTR(keys->pairs = mem_alloc(run->mem, sizeof(double) * nkeys, err));
+    TRY_PTR(p.counts = mem_alloc_zero(run->mem, bytes, err));
+    tcudb_status status = pool_run(run->pool, p.stretches, count_stretch, &p, run->cancel, err);
+    for (uint32_t key = 0; key < nkeys && status == TCUDB_OK; key++) {
+        uint64_t a = 0, b = run->right.starts[key + 1] - run->right.starts[key];
+        for (uint32_t s = 0; s < p.stretches; s++) a += p.counts[(size_t)s * nkeys + key];
+        keys->pairs[key] = (double)(a * b);
+        keys->total += a * b;
+    }
+    mem_free(run->mem, p.counts, bytes);
+    keys->shape = shape_of(run, keys->total);
+    return status;
+}
+
+/* Counts the keys with more pairs than the limit; returns the pairs of the others. */
+static double count_heavy(ProductRun *run, const Keys *keys, double limit)
 {
     double light = 0;
     run->heavy = 0;
     for (uint32_t key = 0; key < run->spec->keys; key++) {
         bool heavy = keys->pairs[key] > limit;
-        run->dense_key[key] = heavy ? run->heavy++ : LIGHT;
-        if (!heavy) light += keys->pairs[key];
+        run->heavy += heavy;
+        light += heavy ? 0 : keys->pairs[key];
     }
+    return light;
+}
+
+/* The same, and marks them. */
+static double mark_heavy(ProductRun *run, const Keys *keys, double limit)
+{
+    double light = count_heavy(run, keys, limit);
+    uint32_t n = 0;
+    for (uint32_t key = 0; key < run->spec->keys; key++) run->dense_key[key] = keys->pairs[key] > limit ? n++ : LIGHT;
     run->any_light = light > 0;
     return light;
 }
@@ -152,13 +195,14 @@ static bool fit_chunks(ProductRun *run, bool bits)
     return panels >= 1;
 }
 
-/* Where the operands leave no room: chunks of keys, in several parts if need be, or sparse if that is cheaper. */
-static void fit_memory(ProductRun *run, const Keys *keys, double light, bool asked)
+/* Where the operands leave no room: chunks of keys, in several parts if need be, or sparse if that is cheaper. Returns
+ * the light pairs. */
+static double fit_memory(ProductRun *run, const Keys *keys, double light, bool asked)
 {
     const ProductSpec *spec = run->spec;
     bool bits = keys->shape.bits;
     double bytes = product_operand_bytes(run, run->heavy, bits);
-    if (run->memory == 0 || run->heavy == 0 || bytes <= (double)run->memory) return;
+    if (run->memory == 0 || run->heavy == 0 || bytes <= (double)run->memory) return light;
     bool fits = fit_chunks(run, bits);
     if (fits && !asked) {
         double parts = run->most_left == 0 ? 1 : ceil((double)spec->left.groups / run->most_left);
@@ -166,16 +210,17 @@ static void fit_memory(ProductRun *run, const Keys *keys, double light, bool ask
         ProductPrice sparse = product_price(spec->rates, spec->isa, &keys->shape, 0, (double)keys->total);
         fits = dense.build * parts + dense.multiply + dense.emit < sparse.build + sparse.multiply + sparse.emit;
     }
-    if (fits) return;
-    mark_heavy(run, keys, INFINITY);
+    if (fits) return light;
     run->chunk = run->most_left = 0;
     run->report->short_of_memory = true;
+    return mark_heavy(run, keys, INFINITY);
 }
 
 static const double SPLIT_GAIN = 0.9; /* two forms at once disturb each other, which no rate says */
 
-/* The cheapest of all sparse, all dense, and each key where it is cheaper; what the spec asks for is not asked. */
-static void choose_split(ProductRun *run, const Keys *keys)
+/* The cheapest of all sparse, all dense, and each key where it is cheaper; what the spec asks for is not asked. Returns
+ * the light pairs. */
+static double choose_split(ProductRun *run, const Keys *keys)
 {
     ProductForm asked = run->spec->fast ? FORM_SPARSE : run->spec->form;
     const Rates *rates = run->spec->rates;
@@ -184,14 +229,14 @@ static void choose_split(ProductRun *run, const Keys *keys)
     double limits[3] = {INFINITY, 0, even}, best = INFINITY, limit = 0;
     for (int i = 0; i < 3; i++) {
         if ((asked == FORM_SPARSE && i != 0) || (all && i != 1) || (asked == FORM_SPLIT && i != 2)) continue;
-        double light = mark_heavy(run, keys, limits[i]), cost = price(run, keys, light);
+        double light = count_heavy(run, keys, limits[i]), cost = price(run, keys, light);
         if (cost >= best * (i == 2 ? SPLIT_GAIN : 1)) continue;
         best = cost;
         limit = limits[i];
     }
-    double light = mark_heavy(run, keys, limit);
-    fit_memory(run, keys, light, all || asked == FORM_SPLIT);
+    double light = fit_memory(run, keys, mark_heavy(run, keys, limit), all || asked == FORM_SPLIT);
     snprintf(run->report->why, sizeof run->report->why, "%u of %u keys dense", run->heavy, run->spec->keys);
+    return light;
 }
 
 tcudb_status product_plan(ProductRun *run, Error *err)
@@ -199,12 +244,10 @@ tcudb_status product_plan(ProductRun *run, Error *err)
     Keys keys = {0};
     run->dense_key = mem_alloc(run->mem, sizeof(uint32_t) * run->spec->keys, err);
     TRY_PTR(run->dense_key);
-    TRY(count_pairs(run, &keys, err));
-    choose_split(run, &keys);
-    double light = 0;
-    for (uint32_t key = 0; key < run->spec->keys; key++)
-        if (run->dense_key[key] == LIGHT) light += keys.pairs[key];
+    tcudb_status status = count_pairs(run, &keys, err);
+    double light = status == TCUDB_OK ? choose_split(run, &keys) : 0;
     mem_free(run->mem, keys.pairs, sizeof(double) * run->spec->keys);
+    TRY(status);
     run->report->products = keys.total;
     run->report->shape = keys.shape;
     run->report->light_pairs = light;

@@ -18,12 +18,15 @@ uint32_t facts_limbs(CellFacts facts)
     return bits == 0 ? 1 : (bits + 7) / 8;
 }
 
+enum { FACT_CELLS = 1 << 16 }; /* of a task */
+
 typedef struct FactsTask {
     ProductRun *run;
+    uint64_t left_tasks, tasks;
+    uint32_t column;
+    RowEdges *edges; /* of the left's tasks, whose row weights matter */
     pthread_mutex_t lock;
 } FactsTask;
-
-enum { FACT_ROWS = 256 };
 
 bool product_uses(const ProductRun *run, bool left, uint32_t column)
 {
@@ -33,34 +36,60 @@ bool product_uses(const ProductRun *run, bool left, uint32_t column)
     return false;
 }
 
-/* Tasks over the left's rows, then the right's. */
+/* Tasks over the left's cells, then the right's. */
 static tcudb_status find_facts(void *ctx, uint32_t worker, uint64_t task, Error *err)
 {
     (void)worker, (void)err;
     FactsTask *f = ctx;
     ProductRun *run = f->run;
-    uint64_t left_tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS;
-    bool left = task < left_tasks;
+    bool left = task < f->left_tasks;
     const Cells *cells = left ? &run->left : &run->right;
-    uint32_t from = (uint32_t)(left ? task : task - left_tasks) * FACT_ROWS;
-    uint32_t to = cells->rows - from < FACT_ROWS ? cells->rows : from + FACT_ROWS;
-    for (uint32_t o = 0; o <= cells->nvalues; o++) {
-        uint32_t column = o == 0 ? ONES : o - 1;
-        if (!product_uses(run, left, column)) continue;
-        CellFacts facts = cells_facts(cells, column, from, to);
-        pthread_mutex_lock(&f->lock);
-        cells_facts_merge(left ? &run->left_ops[o].facts : &run->right_ops[o].facts, facts);
-        pthread_mutex_unlock(&f->lock);
+    uint64_t from = (left ? task : task - f->left_tasks) * FACT_CELLS;
+    uint64_t to = cells->n - from < FACT_CELLS ? cells->n : from + FACT_CELLS;
+    RowEdges edges;
+    CellFacts facts = cells_facts(cells, f->column, from, to, left ? &f->edges[task] : &edges);
+    uint32_t o = operand_index(f->column);
+    pthread_mutex_lock(&f->lock);
+    cells_facts_merge(left ? &run->left_ops[o].facts : &run->right_ops[o].facts, facts);
+    pthread_mutex_unlock(&f->lock);
+    return TCUDB_OK;
+}
+
+/* Adds up what tasks saw of one row each. */
+static void join_edges(const FactsTask *f)
+{
+    CellFacts *facts = &f->run->left_ops[operand_index(f->column)].facts;
+    double weight = 0;
+    for (uint64_t t = 0; t < f->left_tasks; t++) {
+        weight += f->edges[t].head;
+        facts->row_weight = fmax(facts->row_weight, weight);
+        if (!f->edges[t].whole) weight = f->edges[t].tail;
     }
+}
+
+/* Of one column, of the sides that use it. */
+static tcudb_status column_facts(FactsTask *f, uint32_t column, Error *err)
+{
+    const ProductRun *run = f->run;
+    bool left = product_uses(run, true, column), right = product_uses(run, false, column);
+    f->column = column;
+    f->left_tasks = left ? (run->left.n + FACT_CELLS - 1) / FACT_CELLS : 0;
+    uint64_t right_tasks = right ? (run->right.n + FACT_CELLS - 1) / FACT_CELLS : 0;
+    TRY(pool_run(run->pool, f->left_tasks + right_tasks, find_facts, f, run->cancel, err));
+    join_edges(f);
     return TCUDB_OK;
 }
 
 tcudb_status product_facts(ProductRun *run, Error *err)
 {
     FactsTask f = {.run = run, .lock = PTHREAD_MUTEX_INITIALIZER};
-    uint64_t tasks = ((uint64_t)run->left.rows + FACT_ROWS - 1) / FACT_ROWS +
-                     ((uint64_t)run->right.rows + FACT_ROWS - 1) / FACT_ROWS;
-    return pool_run(run->pool, tasks, find_facts, &f, run->cancel, err);
+    uint32_t most = run->left.nvalues > run->right.nvalues ? run->left.nvalues : run->right.nvalues;
+    size_t bytes = sizeof *f.edges * (size_t)((run->left.n + FACT_CELLS - 1) / FACT_CELLS + 1);
+    TRY_PTR(f.edges = mem_alloc(run->mem, bytes, err));
+    tcudb_status status = TCUDB_OK;
+    for (uint32_t o = 0; o <= most && status == TCUDB_OK; o++) status = column_facts(&f, o == 0 ? ONES : o - 1, err);
+    mem_free(run->mem, f.edges, bytes);
+    return status;
 }
 
 static double limb_pairs(const ProductRun *run, uint32_t p)

@@ -6,7 +6,8 @@
  * cells cost nothing; where the pairs are at least half of the line, the line is scanned instead.
  *
  * Sums are int64 where the proof allows and int128 otherwise: the loops over sums exist once for each.
- * Cost: about a nanosecond a pair. A row's pairs are at most the right side's cells, so no row outweighs the input.
+ * Cost: about a nanosecond a pair. A row's pairs are at most the right side's cells, so no row outweighs the input;
+ * rows that are a good part of it are added up by all cores before (product_giants.c).
  */
 #include "base/hot.h"
 #include "tensor/product_int.h"
@@ -77,28 +78,28 @@ static void fetch_ahead(const ProductRun *run, uint64_t e, uint64_t end)
     __builtin_prefetch(run->right.counts + at + 16);
 }
 
-static void add_sums(ProductRun *run, Block *b, uint64_t cell, uint64_t from, uint64_t to, size_t at)
+static void add_sums(const ProductRun *run, const Lines *lines, uint64_t cell, uint64_t from, uint64_t to, size_t at)
 {
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         Product product = run->spec->products[p];
         int64_t l = cells_value(&run->left, product.left, cell);
         if (run->wide)
-            add_wide(&run->right, product.right, from, to, l, (int128 *)b->sums[p] + at);
+            add_wide(&run->right, product.right, from, to, l, (int128 *)lines->sums[p] + at);
         else
-            add_narrow(&run->right, product.right, from, to, l, (int64_t *)b->sums[p] + at);
+            add_narrow(&run->right, product.right, from, to, l, (int64_t *)lines->sums[p] + at);
     }
 }
 
-void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at)
+void sparse_add(ProductRun *run, const Lines *lines, uint64_t from, uint64_t to, size_t at)
 {
     const Cells *left = &run->left, *right = &run->right;
-    for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
+    for (uint64_t e = from; e < to; e++) {
         uint32_t key = left->ids[e];
         if (run->dense_key[key] != LIGHT) continue;
-        uint64_t from = pairs_from(run, e), to = right->starts[key + 1];
-        fetch_ahead(run, e, left->starts[group + 1]);
-        count_pairs(right, from, to, left->counts[e], b->counts + at);
-        add_sums(run, b, e, from, to, at);
+        uint64_t first = pairs_from(run, e), end = right->starts[key + 1];
+        fetch_ahead(run, e, to);
+        count_pairs(right, first, end, left->counts[e], lines->counts + at);
+        add_sums(run, lines, e, first, end, at);
     }
 }
 
@@ -106,19 +107,19 @@ void sparse_add(ProductRun *run, Block *b, uint32_t group, size_t at)
 
 static void clear_line(ProductRun *run, Block *b, const uint32_t *ids, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) b->counts[ids[i]] = 0;
+    for (uint32_t i = 0; i < n; i++) b->lines.counts[ids[i]] = 0;
     for (uint32_t p = 0; p < run->spec->nproducts; p++) {
         if (run->wide)
-            for (uint32_t i = 0; i < n; i++) ((int128 *)b->sums[p])[ids[i]] = 0;
+            for (uint32_t i = 0; i < n; i++) ((int128 *)b->lines.sums[p])[ids[i]] = 0;
         else
-            for (uint32_t i = 0; i < n; i++) ((int64_t *)b->sums[p])[ids[i]] = 0;
+            for (uint32_t i = 0; i < n; i++) ((int64_t *)b->lines.sums[p])[ids[i]] = 0;
     }
 }
 
 static void clear_all(ProductRun *run, Block *b)
 {
-    memset(b->counts, 0, sizeof *b->counts * run->right.columns);
-    for (uint32_t p = 0; p < run->spec->nproducts; p++) memset(b->sums[p], 0, sum_size(run) * run->right.columns);
+    memset(b->lines.counts, 0, sizeof(uint64_t) * run->right.columns);
+    for (uint32_t p = 0; p < run->spec->nproducts; p++) memset(b->lines.sums[p], 0, sum_size(run) * run->right.columns);
 }
 
 static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
@@ -128,15 +129,15 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
     for (uint64_t e = left->starts[group]; e < left->starts[group + 1]; e++) {
         uint64_t from = pairs_from(run, e), to = right->starts[left->ids[e] + 1];
         fetch_ahead(run, e, left->starts[group + 1]);
-        n = touch_pairs(right, from, to, left->counts[e], b->counts, b->ids, n);
-        add_sums(run, b, e, from, to, 0);
+        n = touch_pairs(right, from, to, left->counts[e], b->lines.counts, b->ids, n);
+        add_sums(run, &b->lines, e, from, to, 0);
     }
     if (!run->tests) {
-        TRY(block_take(run, b, group, 0, b->ids, n, out, err));
+        TRY(block_take(run, b, &b->lines, group, 0, b->ids, n, out, err));
     } else {
         memcpy(b->kept, b->ids, n * sizeof *b->ids);
-        uint32_t kept = block_keep(run, b->counts, b->sums, 0, b->kept, n);
-        TRY(block_take(run, b, group, 0, b->kept, kept, out, err));
+        uint32_t kept = block_keep(run, &b->lines, 0, b->kept, n);
+        TRY(block_take(run, b, &b->lines, group, 0, b->kept, kept, out, err));
     }
     clear_line(run, b, b->ids, n);
     return TCUDB_OK;
@@ -144,8 +145,9 @@ static tcudb_status touched_row(ProductRun *run, Block *b, uint32_t group, const
 
 static tcudb_status scanned_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
 {
-    sparse_add(run, b, group, 0);
-    TRY(block_take(run, b, group, 0, b->ids, block_scan(run, b, 0, 0), out, err));
+    uint32_t columns = run->right.columns;
+    sparse_add(run, &b->lines, run->left.starts[group], run->left.starts[group + 1], 0);
+    TRY(block_take(run, b, &b->lines, group, 0, b->ids, block_scan(run, b, &b->lines, 0, 0, columns), out, err));
     clear_all(run, b);
     return TCUDB_OK;
 }
@@ -175,7 +177,9 @@ static uint32_t keep_rows(ProductRun *run, Block *b, uint32_t n)
 {
     uint32_t first = b->n, *ids = b->ids;
     for (uint32_t i = 0; i < n; i++) ids[i] = first + i;
-    n = block_keep(run, b->out_counts, b->out_sums, 0, ids, n);
+    Lines rows = {.counts = b->out_counts};
+    memcpy(rows.sums, b->out_sums, sizeof rows.sums);
+    n = block_keep(run, &rows, 0, ids, n);
     for (uint32_t i = 0; i < n; i++) {
         b->out_left[first + i] = b->out_left[ids[i]];
         b->out_right[first + i] = b->out_right[ids[i]];
@@ -187,10 +191,10 @@ static uint32_t keep_rows(ProductRun *run, Block *b, uint32_t n)
     return n;
 }
 
-static tcudb_status scaled_cells(ProductRun *run, Block *b, uint32_t group, uint64_t from, bool mirrored,
+static tcudb_status scaled_cells(ProductRun *run, Block *b, uint32_t group, uint64_t from, uint64_t to, bool mirrored,
                                  const BlockOutput *out, Error *err)
 {
-    uint64_t cell = run->left.starts[group], to = run->right.starts[run->left.ids[cell] + 1];
+    uint64_t cell = run->left.starts[group];
     while (from < to) {
         uint32_t n = to - from < EMIT_ROWS - b->n ? (uint32_t)(to - from) : EMIT_ROWS - b->n;
         scale_cells(run, b, group, cell, from, n, mirrored);
@@ -202,28 +206,34 @@ static tcudb_status scaled_cells(ProductRun *run, Block *b, uint32_t group, uint
 }
 
 /* The group's only key: no accumulator. Of a symmetric product the key's first cell is the diagonal's. */
-static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
+static tcudb_status scaled_row(ProductRun *run, Block *b, uint32_t group, uint64_t from, uint64_t to,
+                               const BlockOutput *out, Error *err)
 {
-    uint64_t from = pairs_from(run, run->left.starts[group]);
-    TRY(scaled_cells(run, b, group, from, false, out, err));
-    return run->places == NULL ? TCUDB_OK : scaled_cells(run, b, group, from + 1, true, out, err);
+    bool diagonal = from == pairs_from(run, run->left.starts[group]);
+    TRY(scaled_cells(run, b, group, from, to, false, out, err));
+    return run->places == NULL ? TCUDB_OK : scaled_cells(run, b, group, from + diagonal, to, true, out, err);
 }
 
 static tcudb_status sparse_row(ProductRun *run, Block *b, uint32_t group, const BlockOutput *out, Error *err)
 {
     uint64_t from = run->left.starts[group], to = run->left.starts[group + 1], pairs = 0;
     if (run->spec->fast) return fast_row(run, b, group, out, err);
-    if (to - from == 1 && !run->spec->fold) return scaled_row(run, b, group, out, err);
+    if (to - from == 1 && !run->spec->fold)
+        return scaled_row(run, b, group, pairs_from(run, from), run->right.starts[run->left.ids[from] + 1], out, err);
     for (uint64_t e = from; e < to; e++) pairs += run->right.starts[run->left.ids[e] + 1] - pairs_from(run, e);
     if (pairs == 0) return TCUDB_OK;
     return pairs / SCAN_PAIRS >= run->right.columns ? scanned_row(run, b, group, out, err)
                                                     : touched_row(run, b, group, out, err);
 }
 
-tcudb_status sparse_task(ProductRun *run, Block *b, const BlockOutput *out, Error *err)
+tcudb_status sparse_rows(ProductRun *run, Block *b, uint32_t first, uint32_t rows, const BlockOutput *out, Error *err)
 {
-    uint64_t first = out->task * run->block_rows;
-    for (uint64_t g = first; g < first + run->block_rows && g < run->left.rows; g++)
-        TRY(sparse_row(run, b, (uint32_t)g, out, err));
+    for (uint32_t g = first; g < first + rows; g++) TRY(sparse_row(run, b, g, out, err));
+    return block_flush(run, b, out, err);
+}
+
+tcudb_status sparse_cells(ProductRun *run, Block *b, const Task *task, const BlockOutput *out, Error *err)
+{
+    TRY(scaled_row(run, b, task->first, task->from, task->to, out, err));
     return block_flush(run, b, out, err);
 }

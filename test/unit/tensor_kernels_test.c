@@ -51,7 +51,7 @@ static uint64_t *fill(LimbMatrix *matrix, uint32_t rows, uint32_t k, uint32_t li
     for (uint32_t i = 0; i < rows; i++)
         for (uint32_t t = 0; t < k; t++) set(matrix, i, t, values[i * k + t] = cell(kind, limbs, left), left);
     for (uint32_t panel = 0; !left && panel < matrix->panels; panel++)
-        limb_finish_panel(kernels_best_isa(), matrix, panel);
+        limb_finish_panel(kernels_best_isa(), matrix, panel, 0, matrix->blocks);
     return values;
 }
 
