@@ -3,7 +3,8 @@
 Each query is wrapped in counts and sums, so that no engine is charged for handing out rows, and the answers are compared.
 Tables are made by plain SQL that both engines run, or read from the real inputs beside the checkout. BENCH_RUNS (default
 5) runs, best time; what takes longer than ten seconds runs once. BENCH_CASES=A|B runs the cases whose name contains A or
-B. BENCH_BIG=0 leaves out the 2048 x 2048 product, for which DuckDB needs a minute.
+B. BENCH_BIG=0 leaves out the 2048 x 2048 product, for which DuckDB needs a minute. BENCH_CORES=1 measures what BENCH_THREADS
+threads gain over one where groups are few instead, of tcudb alone (bench/tensor_cores.c: of products alone).
 """
 import gzip
 import json
@@ -111,6 +112,50 @@ def cases():
     yield "Q4, 32768 rows, the peer by hand", names["m"], Q4.format(**names), Q4_EAGER.format(**names)
 
 
+# Few groups, or one with nine tenths of the rows: name, query over l (left) and r (right), 2,000,000 rows each.
+FEW = """CREATE TABLE l AS SELECT CAST(t.i * 7919 % 50021 AS int) AS k, CAST(t.i % 4 AS int) AS g, CAST(t.i % 16 AS int) AS g16,
+  CAST(CASE WHEN t.i % 10 = 0 THEN t.i % 1000 ELSE 0 END AS int) AS skew, CAST(t.i % 201 - 100 AS int) AS v,
+  CAST(t.i % 97 AS double precision) / 8 AS f, CAST(t.i * 31 % 2000003 AS int) AS x, 'k' || t.i % 5003 AS t FROM generate_series(CAST(1 AS bigint), CAST(2000000 AS bigint)) t(i);
+CREATE TABLE r AS SELECT CAST(t.i * 104729 % 50021 AS int) AS k, CAST(t.i % 5 AS int) AS g, CAST(t.i * 31 % 1999 AS int) AS many,
+  CAST(t.i % 101 - 50 AS int) AS v, CAST(t.i % 89 AS double precision) / 4 AS f, CAST(t.i * 37 % 2000003 AS int) AS x,
+  'k' || t.i % 5003 AS t FROM generate_series(CAST(1 AS bigint), CAST(2000000 AS bigint)) t(i);
+CREATE TABLE far AS SELECT k, CASE WHEN f > 6 THEN f * 1e200 ELSE f * 1e-100 END AS f FROM l WHERE k % 40 = 0"""
+CORES = [
+    ("4 groups x 1,999", "SELECT count(*), sum(s) FROM (SELECT l.g, r.many, sum(l.v * r.v) AS s FROM l JOIN r USING (k) GROUP BY 1, 2) q"),
+    ("16 groups x 5", "SELECT count(*), sum(s) FROM (SELECT l.g16, r.g, sum(l.v * r.v) AS s FROM l JOIN r USING (k) GROUP BY 1, 2) q"),
+    ("no groups", "SELECT sum(l.v * r.v), count(*) FROM l JOIN r USING (k)"),
+    ("one group of nine tenths", "SELECT count(*), sum(s) FROM (SELECT l.skew, r.many, sum(l.v * r.v) AS s FROM l JOIN r USING (k) GROUP BY 1, 2) q"),
+    ("4 groups, doubles", "SELECT count(*), sum(s) FROM (SELECT l.g, r.many, sum(l.f * r.f) AS s FROM l JOIN r USING (k) GROUP BY 1, 2) q"),
+    ("4 groups, how many others", "SELECT l.g, count(DISTINCT r.many), count(*) FROM l JOIN r USING (k) GROUP BY 1 ORDER BY 1"),
+    ("4 groups, the most", "SELECT l.g, r.many, count(*) FROM l JOIN r USING (k) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 9"),
+    ("text keys", "SELECT count(*), sum(s) FROM (SELECT l.g, r.many, sum(l.v * r.v) AS s FROM l JOIN r USING (t) GROUP BY 1, 2) q"),
+    ("computed keys", "SELECT count(*), sum(s) FROM (SELECT l.g, r.many, sum(l.v * r.v) AS s FROM l JOIN r ON l.k * 3.5 = r.k * 3.5 GROUP BY 1, 2) q"),
+    ("compared, 4 groups x 5", "SELECT l.g, r.g, sum(l.v * r.v), count(*) FROM l JOIN r ON l.x < r.x GROUP BY 1, 2 ORDER BY 1, 2"),
+    ("compared, no groups", "SELECT sum(l.v * r.v), count(*) FROM l JOIN r ON l.x < r.x"),
+    ("compared, 4 groups x 1,999", "SELECT count(*), sum(n) FROM (SELECT l.g, r.many, count(*) AS n FROM l JOIN r ON l.x < r.x GROUP BY 1, 2) q"),
+    ("doubles far apart, no groups", "SELECT sum(a.f * r.f) FROM far a JOIN r USING (k)"),
+]
+
+
+def cores():
+    from engines import ENGINES, THREADS
+    db = ENGINES["tcudb"]()
+    for statement in FEW.split(";"):
+        db.run(statement)
+    db.run("SET tcudb.engine = tcu")
+    print(f"Few groups: 1 and {THREADS} threads, best of {RUNS} runs, load average {os.getloadavg()[0]:.1f}; milliseconds")
+    for name, sql in CORES:
+        if not any(part in name for part in os.environ.get("BENCH_CASES", "").split("|")):
+            continue
+        times = []
+        for threads in (1, THREADS):
+            db.run(f"SET tcudb.threads = {threads}")
+            times.append(best_of(db, sql))
+        same = times[0][1] == times[1][1]
+        print(f"{name:40}{times[0][0] * 1e3:10.1f}{times[1][0] * 1e3:10.1f}{times[0][0] / times[1][0]:10.2f}x{'' if same else '   DIFFERENT'}", flush=True)
+    return 0
+
+
 def best_of(db, sql):
     best, rows = None, None
     for _ in range(RUNS):
@@ -156,6 +201,8 @@ def run_engine(engine, interpreter, folder):
 def main():
     if len(sys.argv) == 3:
         return work(sys.argv[1], pathlib.Path(sys.argv[2]))
+    if os.environ.get("BENCH_CORES", "0") != "0":
+        return cores()
     import peer
     from engines import BUILD, THREADS
     with tempfile.TemporaryDirectory(prefix="tcudb-bench-") as name:

@@ -16,7 +16,7 @@
 
 enum {
     GIANT_SHARE = 16,
-    GIANT_PAIRS = 1 << 18, /* the least */
+    GIANT_PAIRS = 1 << 17, /* the least */
     LOOK_ROWS = 1024,
     CELL_PIECES = 8, /* of a giant's keys, a worker */
     PIECE_COLUMNS = 1 << 13,

@@ -191,6 +191,20 @@ static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool
     return TCUDB_OK;
 }
 
+typedef struct Renumber {
+    const Input *in;
+    const uint32_t *number;
+} Renumber;
+
+static tcudb_status renumber_run(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Renumber *n = ctx;
+    uint32_t *group = (uint32_t *)n->in->runs[task].group; /* the run is ours */
+    for (uint64_t i = 0; i < n->in->runs[task].n; i++) group[i] = n->number[group[i]];
+    return TCUDB_OK;
+}
+
 /* Leaves out the codes that no row has, if that makes the matrix much smaller. */
 static tcudb_status compact_groups(Input *in, Error *err)
 {
@@ -206,11 +220,9 @@ static tcudb_status compact_groups(Input *in, Error *err)
         in->code_of[used] = code;
         number[code] = used++;
     }
-    for (uint32_t r = 0; r < in->nruns; r++) {
-        uint32_t *group = (uint32_t *)in->runs[r].group; /* the run is ours */
-        for (uint64_t i = 0; i < in->runs[r].n; i++) group[i] = number[group[i]];
-    }
+    Renumber n = {.in = in, .number = number};
     in->ngroup_codes = used;
+    TRY(exec_parallel(in->x, NULL, in->nruns, renumber_run, &n, err));
     exec_free(in->x, number);
     return TCUDB_OK;
 }
@@ -280,70 +292,74 @@ static int64_t order_at(const RowsCol *col, uint64_t row)
     }
 }
 
+/* Rows without a key are dropped: each slice of the rows is closed up where it lies and becomes a run. */
+typedef struct Slicing {
+    Input *in;
+    uint32_t *keys;
+    int64_t *values[PRODUCT_MAX];
+    pthread_mutex_t lock;
+} Slicing;
+
 /* A row whose compared key is NULL matches nothing. */
-static void drop_null_rows(const Input *in, uint32_t *keys)
+static bool is_kept(const Slicing *s, uint64_t row)
 {
+    const Input *in = s->in;
+    if (s->keys[row] == CODE_NONE) return false;
     for (uint32_t c = 0; c < in->ncompared; c++) {
         const RowsCol *col = &in->rows->cols[in->ncols - in->ncompared + c];
-        for (uint64_t row = 0; col->valid != NULL && row < in->rows->n; row++)
-            if (!bit_get(col->valid, row)) keys[row] = CODE_NONE;
+        if (col->valid != NULL && !bit_get(col->valid, row)) return false;
     }
+    return true;
 }
 
-static tcudb_status keep_compared(Input *in, uint32_t c, const uint32_t *keys, int64_t **out, Error *err)
+static void slice_value(const Slicing *s, uint32_t v, uint64_t row, uint64_t at)
 {
-    const RowsCol *col = &in->rows->cols[in->ncols - in->ncompared + c];
-    uint64_t at = 0;
-    TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
-    const int64_t *ranks = in->ranks == NULL ? NULL : in->ranks[c];
-    for (uint64_t row = 0; row < in->rows->n; row++) {
-        if (keys[row] == CODE_NONE) continue;
-        if (ranks == NULL)
-            (*out)[at++] = order_at(col, row);
-        else
-            (*out)[at++] = ranks[col->dict ? ((const uint32_t *)col->data)[row] : row];
-    }
-    return TCUDB_OK;
-}
-
-static tcudb_status keep_value(Input *in, uint32_t v, const uint32_t *keys, int64_t **out, Error *err)
-{
+    const Input *in = s->in;
     const RowsCol *col = &in->rows->cols[in->ngroups + in->nkeys + v];
-    uint64_t at = 0;
-    TRY_PTR(*out = exec_alloc(in->x, sizeof **out * (in->n + 1), err));
-    for (uint64_t row = 0; row < in->rows->n; row++) {
-        if (keys[row] == CODE_NONE) continue;
+    if (v < in->nvalues) {
         assert(col->valid == NULL || bit_get(col->valid, row));
-        (*out)[at] = integer_at(col, row); /* of float8: the bits */
-        if (!in->floats[v].used) in->weight += fabs((double)(*out)[at]);
-        at++;
+        s->values[v][at] = integer_at(col, row); /* of float8: the bits */
+        return;
     }
+    const int64_t *ranks = in->ranks == NULL ? NULL : in->ranks[v - in->nvalues];
+    s->values[v][at] = ranks == NULL ? order_at(col, row) : ranks[col->dict ? ((const uint32_t *)col->data)[row] : row];
+}
+
+static tcudb_status slice_rows(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    Slicing *s = ctx;
+    Input *in = s->in;
+    uint32_t *group = in->coded.codes, columns = in->nvalues + in->ncompared;
+    uint64_t from = task * SLICE_ROWS, to = from + SLICE_ROWS < in->rows->n ? from + SLICE_ROWS : in->rows->n,
+             at = from;
+    double weight = 0;
+    for (uint64_t row = from; row < to; row++) {
+        if (!is_kept(s, row)) continue;
+        for (uint32_t v = 0; v < columns; v++) slice_value(s, v, row, at);
+        for (uint32_t v = 0; v < in->nvalues; v++)
+            if (!in->floats[v].used) weight += fabs((double)s->values[v][at]);
+        group[at] = group[row];
+        s->keys[at++] = s->keys[row];
+    }
+    in->runs[task] = (SideRun){.n = at - from, .group = group + from, .key = s->keys + from};
+    for (uint32_t v = 0; v < columns; v++) in->runs[task].values[v] = s->values[v] + from;
+    pthread_mutex_lock(&s->lock);
+    in->n += at - from;
+    in->weight += weight;
+    pthread_mutex_unlock(&s->lock);
     return TCUDB_OK;
 }
 
-/* Drops the rows without a key and cuts the rest into runs. */
 static tcudb_status slice(Input *in, uint32_t *keys, Error *err)
 {
-    int64_t *values[PRODUCT_MAX] = {NULL};
-    uint32_t *group = in->coded.codes;
-    uint64_t at = 0;
-    drop_null_rows(in, keys);
-    for (uint64_t row = 0; row < in->rows->n; row++) in->n += keys[row] != CODE_NONE;
-    for (uint32_t v = 0; v < in->nvalues; v++) TRY(keep_value(in, v, keys, &values[v], err));
-    for (uint32_t c = 0; c < in->ncompared; c++) TRY(keep_compared(in, c, keys, &values[in->nvalues + c], err));
-    for (uint64_t row = 0; row < in->rows->n; row++) {
-        if (keys[row] == CODE_NONE) continue;
-        group[at] = group[row];
-        keys[at++] = keys[row];
-    }
-    in->nruns = (uint32_t)((in->n + SLICE_ROWS - 1) / SLICE_ROWS);
+    Slicing s = {.in = in, .keys = keys, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t n = in->rows->n;
+    for (uint32_t v = 0; v < in->nvalues + in->ncompared; v++)
+        TRY_PTR(s.values[v] = exec_alloc(in->x, sizeof(int64_t) * (n + 1), err));
+    in->nruns = (uint32_t)((n + SLICE_ROWS - 1) / SLICE_ROWS);
     TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
-    for (uint32_t r = 0; r < in->nruns; r++) {
-        uint64_t from = (uint64_t)r * SLICE_ROWS, n = in->n - from < SLICE_ROWS ? in->n - from : SLICE_ROWS;
-        in->runs[r] = (SideRun){.n = n, .group = group + from, .key = keys + from};
-        for (uint32_t v = 0; v < in->nvalues + in->ncompared; v++) in->runs[r].values[v] = values[v] + from;
-    }
-    return TCUDB_OK;
+    return exec_parallel(in->x, NULL, in->nruns, slice_rows, &s, err);
 }
 
 static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint32_t sides, uint32_t *keys, Error *err)

@@ -69,6 +69,14 @@ void runs_free(Exec *x, RunList *list);
 /* Makes the lists' runs those of the input. */
 tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err) MUST_CHECK;
 
+/* Rows [from, to) of a run: what a task takes of them. */
+typedef struct RunPiece {
+    const SideRun *run;
+    uint64_t from, to;
+} RunPiece;
+tcudb_status runs_pieces(Exec *x, const SideRun *runs, uint32_t nruns, RunPiece **out, uint64_t *n,
+                         Error *err) MUST_CHECK;
+
 /* ranges.c: turns the comparisons of coded inputs into equal keys, new ones for both. *how: for EXPLAIN. addable: the
  * values are integers; else rows may be repeated only. */
 tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], bool addable, uint32_t *keys,

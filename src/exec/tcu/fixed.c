@@ -43,6 +43,16 @@ static bool any_below(const uint64_t *m, uint32_t at)
     return at % 64 != 0 && (m[at / 64] & ((UINT64_C(1) << at % 64) - 1)) != 0;
 }
 
+void fixed_join(uint64_t *w, const uint64_t *other, uint32_t n)
+{
+    uint64_t carry = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint128 word = (uint128)w[i] + other[i] + carry;
+        w[i] = (uint64_t)word;
+        carry = (uint64_t)(word >> 64);
+    }
+}
+
 double fixed_round(const uint64_t *w, uint32_t n, int exponent)
 {
     uint64_t m[FIXED_WORDS];

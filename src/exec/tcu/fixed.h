@@ -10,6 +10,8 @@ enum { FIXED_WORDS = 72 }; /* every sum of products of two doubles: bits 2^-2148
 
 /* w += or -= magnitude x 2^shift. */
 void fixed_add(uint64_t *w, uint32_t n, uint128 magnitude, bool negative, uint32_t shift);
+/* w += other. */
+void fixed_join(uint64_t *w, const uint64_t *other, uint32_t n);
 /* w x 2^exponent as a double, rounded to nearest, ties to even; infinite beyond the largest. n <= FIXED_WORDS */
 double fixed_round(const uint64_t *w, uint32_t n, int exponent);
 

@@ -51,16 +51,48 @@ static void scan_value(FloatColumn *f, int64_t bits)
     f->any = true;
 }
 
-tcudb_status floats_scan(Exec *x, Input *in, Error *err)
+static void merge_facts(FloatColumn *into, const FloatColumn *f)
 {
-    for (uint32_t v = 0; v < in->nvalues; v++) {
-        FloatColumn *f = &in->floats[v];
-        for (uint32_t r = 0; f->used && r < in->nruns; r++) {
-            TRY(exec_check_cancel(x, err));
-            for (uint64_t i = 0; i < in->runs[r].n; i++) scan_value(f, in->runs[r].values[v][i]);
-        }
+    into->special |= f->special;
+    if (!f->any) return;
+    if (!into->any || f->low < into->low) into->low = f->low;
+    if (!into->any || f->high > into->high) into->high = f->high;
+    if (!into->any || f->least < into->least) into->least = f->least;
+    into->any = true;
+}
+
+typedef struct Scan {
+    Input *in;
+    pthread_mutex_t lock;
+} Scan;
+
+static tcudb_status scan_run(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    Scan *s = ctx;
+    const SideRun *run = &s->in->runs[task];
+    for (uint32_t v = 0; v < s->in->nvalues; v++) {
+        FloatColumn facts = {.used = true};
+        if (!s->in->floats[v].used) continue;
+        for (uint64_t i = 0; i < run->n; i++) scan_value(&facts, run->values[v][i]);
+        pthread_mutex_lock(&s->lock);
+        merge_facts(&s->in->floats[v], &facts);
+        pthread_mutex_unlock(&s->lock);
     }
     return TCUDB_OK;
+}
+
+static bool any_float(const Input *in)
+{
+    for (uint32_t v = 0; v < in->nvalues; v++)
+        if (in->floats[v].used) return true;
+    return false;
+}
+
+tcudb_status floats_scan(Exec *x, Input *in, Error *err)
+{
+    Scan s = {.in = in, .lock = PTHREAD_MUTEX_INITIALIZER};
+    return any_float(in) ? exec_parallel(x, NULL, in->nruns, scan_run, &s, err) : TCUDB_OK;
 }
 
 /* Numbers the columns that the limbs will have; false: more than there is room for. */
@@ -137,22 +169,34 @@ static tcudb_status split_run(Exec *x, const FloatColumn *f, SideRun *run, uint3
     return TCUDB_OK;
 }
 
+typedef struct Split {
+    Exec *x;
+    Input *in;
+    uint32_t more; /* columns */
+} Split;
+
+static tcudb_status split_task(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w;
+    const Split *s = ctx;
+    const Input *in = s->in;
+    SideRun *run = &in->runs[task];
+    for (uint32_t c = in->ncompared; c-- > 0;) run->values[in->nvalues + s->more + c] = run->values[in->nvalues + c];
+    for (uint32_t v = 0; v < in->nvalues; v++)
+        if (in->floats[v].used) TRY(split_run(s->x, &in->floats[v], run, v, err));
+    return TCUDB_OK;
+}
+
 tcudb_status floats_split(Exec *x, Input *in, Error *err)
 {
-    uint32_t more = 0, nvalues = in->nvalues;
-    for (uint32_t v = 0; v < nvalues; v++)
-        if (in->floats[v].used) more += in->floats[v].limbs - 1 + (in->floats[v].special ? 3 : 0);
-    for (uint32_t r = 0; r < in->nruns; r++) {
-        SideRun *run = &in->runs[r];
-        TRY(exec_check_cancel(x, err));
-        for (uint32_t c = in->ncompared; c-- > 0;) run->values[nvalues + more + c] = run->values[nvalues + c];
-        for (uint32_t v = 0; v < nvalues; v++) {
-            const FloatColumn *f = &in->floats[v];
-            if (!f->used) continue;
-            TRY(split_run(x, f, run, v, err));
-            in->weight = fmax(in->weight, ldexp((double)in->n, (int)f->width));
-        }
+    Split s = {.x = x, .in = in};
+    for (uint32_t v = 0; v < in->nvalues; v++) {
+        const FloatColumn *f = &in->floats[v];
+        if (!f->used) continue;
+        s.more += f->limbs - 1 + (f->special ? 3 : 0);
+        if (in->n > 0) in->weight = fmax(in->weight, ldexp((double)in->n, (int)f->width));
     }
-    in->nvalues += more;
+    if (any_float(in)) TRY(exec_parallel(x, NULL, in->nruns, split_task, &s, err));
+    in->nvalues += s.more;
     return TCUDB_OK;
 }

@@ -5,6 +5,7 @@
  * constant time. Otherwise the pairs are sorted by radix and found by binary search within their key.
  * Cost: O(rows) and O(1) a look-up, or about 12 passes over 16 bytes a row and O(log points) a look-up.
  */
+#include "exec/tcu/contract_int.h"
 #include "exec/tcu/points.h"
 
 #include <assert.h>
@@ -77,14 +78,37 @@ static tcudb_status sort_points(Exec *x, const SideRun *runs, uint32_t nruns, ui
     return TCUDB_OK;
 }
 
-static tcudb_status mark_points(Exec *x, const SideRun *runs, uint32_t nruns, uint32_t column, Points *p, Error *err)
+/* The rows of all runs, piece by piece. */
+typedef struct Marking {
+    Points *p;
+    uint32_t column;
+    RunPiece *pieces;
+    uint64_t n;
+    _Atomic int64_t min, max;
+} Marking;
+
+static tcudb_status mark_piece(void *ctx, Worker *w, uint64_t task, Error *err)
 {
+    (void)w, (void)err;
+    const Marking *m = ctx;
+    const RunPiece *piece = &m->pieces[task];
+    const uint32_t *key = piece->run->key;
+    const int64_t *values = piece->run->values[m->column];
+    for (uint64_t i = piece->from; i < piece->to; i++) {
+        uint64_t bit = key[i] * m->p->span + (uint64_t)values[i] - (uint64_t)m->p->min;
+        uint64_t *word = &m->p->words[bit >> 6], mask = UINT64_C(1) << (bit & 63);
+        if ((__atomic_load_n(word, __ATOMIC_RELAXED) & mask) == 0) __atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status mark_points(Exec *x, Marking *m, Error *err)
+{
+    Points *p = m->p;
     uint64_t words = ((uint64_t)p->keys * p->span + 63) / 64 + 1;
     TRY_PTR(p->words = exec_alloc_zero(x, sizeof *p->words * words, err));
     TRY_PTR(p->before = exec_alloc(x, sizeof *p->before * words, err));
-    for (uint32_t r = 0; r < nruns; r++)
-        for (uint64_t i = 0; i < runs[r].n; i++)
-            bit_set(p->words, runs[r].key[i] * p->span + (uint64_t)runs[r].values[column][i] - (uint64_t)p->min);
+    TRY(exec_parallel(x, NULL, m->n, mark_piece, m, err));
     for (uint64_t w = 0; w < words; w++) {
         p->before[w] = p->n;
         p->n += popcount64(p->words[w]);
@@ -96,28 +120,53 @@ static tcudb_status mark_points(Exec *x, const SideRun *runs, uint32_t nruns, ui
     return TCUDB_OK;
 }
 
+static void lower(_Atomic int64_t *at, int64_t v)
+{
+    for (int64_t now = atomic_load(at); v < now;)
+        if (atomic_compare_exchange_weak(at, &now, v)) return;
+}
+
+static void raise_to(_Atomic int64_t *at, int64_t v)
+{
+    for (int64_t now = atomic_load(at); v > now;)
+        if (atomic_compare_exchange_weak(at, &now, v)) return;
+}
+
+static tcudb_status find_range(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    Marking *m = ctx;
+    const RunPiece *piece = &m->pieces[task];
+    const int64_t *values = piece->run->values[m->column];
+    int64_t min = INT64_MAX, max = INT64_MIN;
+    for (uint64_t i = piece->from; i < piece->to; i++) {
+        min = values[i] < min ? values[i] : min;
+        max = values[i] > max ? values[i] : max;
+    }
+    lower(&m->min, min);
+    raise_to(&m->max, max);
+    return TCUDB_OK;
+}
+
 tcudb_status points_new(Exec *x, const SideRun *runs, uint32_t nruns, uint32_t column, uint32_t keys, Points *out,
                         Error *err)
 {
     uint64_t n = 0;
-    int64_t min = INT64_MAX, max = INT64_MIN;
+    Marking m = {.p = out, .column = column, .min = INT64_MAX, .max = INT64_MIN};
     *out = (Points){.keys = keys};
-    for (uint32_t r = 0; r < nruns; r++) {
-        n += runs[r].n;
-        for (uint64_t i = 0; i < runs[r].n; i++) {
-            int64_t v = runs[r].values[column][i];
-            min = v < min ? v : min;
-            max = v > max ? v : max;
-        }
-    }
+    for (uint32_t r = 0; r < nruns; r++) n += runs[r].n;
     if (n >= UINT32_MAX / 2) return error_unsupported(err, 0, "a comparison of more than 2^31 rows as a contraction");
     TRY_PTR(out->starts = exec_alloc_zero(x, sizeof *out->starts * ((size_t)keys + 1), err));
     if (n == 0) return TCUDB_OK;
-    out->min = min;
-    out->span = (uint64_t)max - (uint64_t)min + 1;
+    TRY(runs_pieces(x, runs, nruns, &m.pieces, &m.n, err));
+    TRY(exec_parallel(x, NULL, m.n, find_range, &m, err));
+    out->min = atomic_load(&m.min);
+    out->span = (uint64_t)atomic_load(&m.max) - (uint64_t)out->min + 1;
     uint64_t limit = BITMAP_MIN + BITMAP_PER_ROW * n;
-    if (out->span != 0 && out->span <= limit / keys) return mark_points(x, runs, nruns, column, out, err);
-    return sort_points(x, runs, nruns, column, n, out, err);
+    bool dense = out->span != 0 && out->span <= limit / keys;
+    TRY(dense ? mark_points(x, &m, err) : sort_points(x, runs, nruns, column, n, out, err));
+    exec_free(x, m.pieces);
+    return TCUDB_OK;
 }
 
 static uint32_t search(const Points *p, uint32_t key, int64_t value)

@@ -27,7 +27,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { NODES_MAX = 128 };
+enum { NODES_MAX = 128, GRID_PIECE = 1 << 16, WEIGHTED_ROWS = 1 << 16 }; /* cells and rows of a task */
 
 typedef struct Span {
     uint32_t from, to;
@@ -39,7 +39,8 @@ typedef struct Ranges {
     FuncCompare compare[CONTRACT_BOUNDS]; /* point <compare> bound */
     uint32_t n;
     Points p;
-    RunList *lists;  /* one a source run */
+    RunPiece *pieces;
+    RunList *lists;  /* one a piece */
     uint64_t *nodes; /* tree: bit: some interval is made of this node */
 } Ranges;
 
@@ -84,6 +85,7 @@ static void drop_lists(Input *in, RunList *lists)
 
 /* A table of groups x width: counts and values, and then the rows made of its cells that exist. */
 typedef struct Grid {
+    Exec *x;
     uint32_t groups, nvalues;
     uint64_t width;
     int64_t *counts;
@@ -92,43 +94,48 @@ typedef struct Grid {
 
 static tcudb_status grid_new(Exec *x, uint32_t groups, uint64_t width, uint32_t nvalues, Grid *out, Error *err)
 {
-    *out = (Grid){.groups = groups, .nvalues = nvalues, .width = width};
+    *out = (Grid){.x = x, .groups = groups, .nvalues = nvalues, .width = width};
     size_t cells = (size_t)(groups * width + 1);
     TRY_PTR(out->counts = exec_alloc_zero(x, sizeof(int64_t) * cells, err));
     for (uint32_t v = 0; v < nvalues; v++) TRY_PTR(out->values[v] = exec_alloc_zero(x, sizeof(int64_t) * cells, err));
     return TCUDB_OK;
 }
 
-static void grid_add(Grid *g, uint64_t cell, const SideRun *run, uint64_t i, int64_t sign)
+static inline void add_to(const Grid *g, int64_t *cell, int64_t by)
 {
-    g->counts[cell] += sign;
-    for (uint32_t v = 0; v < g->nvalues; v++) g->values[v][cell] += sign * run->values[v][i];
+    if (g->x->nworkers == 1)
+        *cell += by;
+    else
+        __atomic_fetch_add(cell, by, __ATOMIC_RELAXED);
 }
 
-static void running_sums(int64_t *cells, uint64_t n)
+/* Called by several threads at once. */
+static void grid_add(const Grid *g, uint64_t cell, const SideRun *run, uint64_t i, int64_t sign)
 {
-    for (uint64_t i = 1; i < n; i++) cells[i] += cells[i - 1];
+    add_to(g, &g->counts[cell], sign);
+    for (uint32_t v = 0; v < g->nvalues; v++) add_to(g, &g->values[v][cell], sign * run->values[v][i]);
 }
 
-static void grid_accumulate(Grid *g)
+/* The running sums of one group's counts or values. */
+static tcudb_status accumulate_line(void *ctx, Worker *w, uint64_t task, Error *err)
 {
-    for (uint32_t group = 0; group < g->groups; group++) {
-        running_sums(g->counts + group * g->width, g->width);
-        for (uint32_t v = 0; v < g->nvalues; v++) running_sums(g->values[v] + group * g->width, g->width);
-    }
+    (void)w, (void)err;
+    const Grid *g = ctx;
+    uint32_t v = (uint32_t)(task % (1 + g->nvalues));
+    int64_t *cells = (v == 0 ? g->counts : g->values[v - 1]) + task / (1 + g->nvalues) * g->width;
+    for (uint64_t i = 1; i < g->width; i++) cells[i] += cells[i - 1];
+    return TCUDB_OK;
+}
+
+static tcudb_status grid_accumulate(Grid *g, Error *err)
+{
+    return exec_parallel(g->x, NULL, (uint64_t)g->groups * (1 + g->nvalues), accumulate_line, g, err);
 }
 
 static void grid_free(Exec *x, Grid *g)
 {
     exec_free(x, g->counts);
     for (uint32_t v = 0; v < g->nvalues; v++) exec_free(x, g->values[v]);
-}
-
-static uint64_t grid_cells(const Grid *g)
-{
-    uint64_t n = 0;
-    for (uint64_t cell = 0; cell < g->groups * g->width; cell++) n += g->counts[cell] != 0;
-    return n;
 }
 
 /* One run of weighted rows; room for n. */
@@ -148,53 +155,143 @@ static tcudb_status weighted_new(Exec *x, uint64_t room, uint32_t nvalues, Weigh
     return TCUDB_OK;
 }
 
+/* In runs of some rows, for the tasks to come. */
 static tcudb_status weighted_done(Input *in, const Weighted *w, Error *err)
 {
-    TRY_PTR(in->runs = ARENA_NEW(&in->x->arena, SideRun, err));
-    in->nruns = 1;
+    in->nruns = (uint32_t)((w->n + WEIGHTED_ROWS - 1) / WEIGHTED_ROWS);
     in->n = w->n;
-    in->runs[0] = (SideRun){.n = w->n, .group = w->group, .key = w->key, .count = w->count};
-    for (uint32_t v = 0; v < in->nvalues; v++) in->runs[0].values[v] = w->values[v];
+    TRY_PTR(in->runs = ARENA_ARRAY(&in->x->arena, SideRun, in->nruns + 1, err));
+    for (uint32_t r = 0; r < in->nruns; r++) {
+        uint64_t from = (uint64_t)r * WEIGHTED_ROWS, rest = w->n - from;
+        in->runs[r] = (SideRun){.n = rest < WEIGHTED_ROWS ? rest : WEIGHTED_ROWS,
+                                .group = w->group + from,
+                                .key = w->key + from,
+                                .count = w->count + from};
+        for (uint32_t v = 0; v < in->nvalues; v++) in->runs[r].values[v] = w->values[v] + from;
+    }
+    return TCUDB_OK;
+}
+
+/* A grid's cells that exist become rows, in their order: counted, then taken, piece by piece. */
+typedef struct Harvest {
+    const Grid *g;
+    uint64_t *places; /* a piece: its cells, then where they go */
+    Weighted w;
+} Harvest;
+
+static uint64_t piece_end(const Grid *g, uint64_t piece)
+{
+    uint64_t cells = g->groups * g->width, to = (piece + 1) * GRID_PIECE;
+    return to < cells ? to : cells;
+}
+
+static tcudb_status count_cells(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Harvest *h = ctx;
+    uint64_t n = 0;
+    for (uint64_t cell = task * GRID_PIECE; cell < piece_end(h->g, task); cell++) n += h->g->counts[cell] != 0;
+    h->places[task] = n;
+    return TCUDB_OK;
+}
+
+static tcudb_status take_cells(void *ctx, Worker *worker, uint64_t task, Error *err)
+{
+    (void)worker, (void)err;
+    const Harvest *h = ctx;
+    const Grid *g = h->g;
+    uint64_t at = h->places[task];
+    for (uint64_t cell = task * GRID_PIECE; cell < piece_end(g, task); cell++) {
+        if (g->counts[cell] == 0) continue;
+        h->w.group[at] = (uint32_t)(cell / g->width);
+        h->w.key[at] = (uint32_t)(cell % g->width);
+        h->w.count[at] = (uint32_t)g->counts[cell];
+        for (uint32_t v = 0; v < g->nvalues; v++) h->w.values[v][at] = g->values[v][cell];
+        at++;
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status harvest(Exec *x, const Grid *g, Weighted *out, Error *err)
+{
+    Harvest h = {.g = g};
+    uint64_t pieces = (g->groups * g->width + GRID_PIECE - 1) / GRID_PIECE, n = 0;
+    TRY_PTR(h.places = exec_alloc(x, sizeof *h.places * (pieces + 1), err));
+    TRY(exec_parallel(x, NULL, pieces, count_cells, &h, err));
+    for (uint64_t p = 0; p < pieces; p++) {
+        uint64_t here = h.places[p];
+        h.places[p] = n;
+        n += here;
+    }
+    TRY(weighted_new(x, n, g->nvalues, &h.w, err));
+    TRY(exec_parallel(x, NULL, pieces, take_cells, &h, err));
+    exec_free(x, h.places);
+    h.w.n = n;
+    *out = h.w;
     return TCUDB_OK;
 }
 
 /* ---- sums of intervals ---------------------------------------------------------------------------- */
+
+/* Rows of one side, piece by piece. */
+typedef struct Pass {
+    const Ranges *r;
+    const Grid *g;
+    RunPiece *pieces;
+    Span **spans; /* of a piece: two a row */
+} Pass;
+
+static tcudb_status run_pass(Pass *pass, const Input *in, TaskFn fn, Error *err)
+{
+    uint64_t n;
+    TRY(runs_pieces(in->x, in->runs, in->nruns, &pass->pieces, &n, err));
+    TRY(exec_parallel(in->x, NULL, n, fn, pass, err));
+    exec_free(in->x, pass->pieces);
+    return TCUDB_OK;
+}
+
+static tcudb_status add_intervals(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Pass *pass = ctx;
+    const RunPiece *piece = &pass->pieces[task];
+    Span spans[2];
+    for (uint64_t i = piece->from; i < piece->to; i++) {
+        uint64_t row = piece->run->group[i] * pass->g->width;
+        for (uint32_t k = row_spans(pass->r, piece->run, i, spans); k-- > 0;) {
+            if (spans[k].from >= spans[k].to) continue;
+            grid_add(pass->g, row + spans[k].from, piece->run, i, 1);
+            grid_add(pass->g, row + spans[k].to, piece->run, i, -1);
+        }
+    }
+    return TCUDB_OK;
+}
+
+/* A point's key becomes its number. */
+static tcudb_status number_points(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Pass *pass = ctx;
+    const RunPiece *piece = &pass->pieces[task];
+    uint32_t *key = (uint32_t *)piece->run->key; /* the run is ours */
+    for (uint64_t i = piece->from; i < piece->to; i++) key[i] = point_of(pass->r, piece->run, i);
+    return TCUDB_OK;
+}
 
 static tcudb_status sum_intervals(Ranges *r, uint32_t *keys, Error *err)
 {
     Grid g;
     Weighted w;
     Input *in = r->intervals;
-    Span spans[2];
+    Pass pass = {.r = r, .g = &g};
     TRY(grid_new(r->x, in->ngroup_codes, (uint64_t)r->p.n + 1, in->nvalues, &g, err));
-    for (uint32_t s = 0; s < in->nruns; s++) {
-        for (uint64_t i = 0; i < in->runs[s].n; i++) {
-            uint64_t row = in->runs[s].group[i] * g.width;
-            for (uint32_t k = row_spans(r, &in->runs[s], i, spans); k-- > 0;) {
-                if (spans[k].from >= spans[k].to) continue;
-                grid_add(&g, row + spans[k].from, &in->runs[s], i, 1);
-                grid_add(&g, row + spans[k].to, &in->runs[s], i, -1);
-            }
-        }
-    }
-    grid_accumulate(&g);
-    TRY(weighted_new(r->x, grid_cells(&g), in->nvalues, &w, err));
-    for (uint64_t cell = 0; cell < g.groups * g.width; cell++) {
-        if (g.counts[cell] == 0) continue;
-        w.group[w.n] = (uint32_t)(cell / g.width);
-        w.key[w.n] = (uint32_t)(cell % g.width);
-        w.count[w.n] = (uint32_t)g.counts[cell];
-        for (uint32_t v = 0; v < in->nvalues; v++) w.values[v][w.n] = g.values[v][cell];
-        w.n++;
-    }
+    TRY(run_pass(&pass, in, add_intervals, err));
+    TRY(grid_accumulate(&g, err));
+    TRY(harvest(r->x, &g, &w, err));
     grid_free(r->x, &g);
     drop_lists(in, in->lists);
     TRY(weighted_done(in, &w, err));
-    Input *points = r->points;
-    for (uint32_t s = 0; s < points->nruns; s++) {
-        uint32_t *key = (uint32_t *)points->runs[s].key; /* the run is ours */
-        for (uint64_t i = 0; i < points->runs[s].n; i++) key[i] = point_of(r, &points->runs[s], i);
-    }
+    TRY(run_pass(&pass, r->points, number_points, err));
     *keys = r->p.n + 1;
     return TCUDB_OK;
 }
@@ -234,22 +331,49 @@ static tcudb_status add_row(Ranges *r, RunList *list, const Input *in, const Sid
     return TCUDB_OK;
 }
 
+static tcudb_status find_spans(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w;
+    const Pass *pass = ctx;
+    const RunPiece *piece = &pass->pieces[task];
+    Span *spans = pass->spans[task] = exec_alloc(pass->r->x, sizeof *spans * 2 * (piece->to - piece->from), err);
+    TRY_PTR(spans);
+    for (uint64_t i = piece->from; i < piece->to; i++, spans += 2)
+        if (row_spans(pass->r, piece->run, i, spans) == 1) spans[1] = (Span){0, 0};
+    return TCUDB_OK;
+}
+
+static tcudb_status number_spans(Ranges *r, SpanTable *t, const RunPiece *piece, const Span *spans, RunList *list,
+                                 Error *err)
+{
+    TRY(exec_check_cancel(r->x, err));
+    for (uint64_t i = piece->from; i < piece->to; i++, spans += 2)
+        for (uint32_t k = 2; k-- > 0;)
+            if (spans[k].from < spans[k].to)
+                TRY(add_row(r, list, r->intervals, piece->run, i, span_number(t, spans[k]), err));
+    return TCUDB_OK;
+}
+
+/* All cores look the points up, one numbers the spans: so their numbers are always the same. */
 static tcudb_status number_intervals(Ranges *r, SpanTable *t, Error *err)
 {
     Input *in = r->intervals;
     RunList list = {0};
-    Span spans[2];
+    Pass pass = {.r = r};
+    uint64_t pieces;
     t->cap = 1024;
     while (t->cap < in->n * 4) t->cap *= 2;
     TRY_PTR(t->slots = exec_alloc_zero(r->x, sizeof *t->slots * t->cap, err));
     TRY_PTR(t->spans = exec_alloc(r->x, sizeof *t->spans * (in->n * 2 + 1), err));
-    for (uint32_t s = 0; s < in->nruns; s++) {
-        TRY(exec_check_cancel(r->x, err));
-        for (uint64_t i = 0; i < in->runs[s].n; i++)
-            for (uint32_t k = row_spans(r, &in->runs[s], i, spans); k-- > 0;)
-                if (spans[k].from < spans[k].to)
-                    TRY(add_row(r, &list, in, &in->runs[s], i, span_number(t, spans[k]), err));
+    TRY(runs_pieces(r->x, in->runs, in->nruns, &pass.pieces, &pieces, err));
+    TRY_PTR(pass.spans = exec_alloc_zero(r->x, sizeof *pass.spans * (pieces + 1), err));
+    TRY(exec_parallel(r->x, NULL, pieces, find_spans, &pass, err));
+    for (uint64_t p = 0; p < pieces; p++) {
+        TRY(number_spans(r, t, &pass.pieces[p], pass.spans[p], &list, err));
+        exec_free(r->x, pass.spans[p]);
     }
+    exec_free(r->x, pass.spans);
+    exec_free(r->x, pass.pieces);
     exec_free(r->x, t->slots);
     return runs_gather(in, &list, 1, in->nvalues, err);
 }
@@ -264,18 +388,28 @@ static uint64_t span_cells(const SpanTable *t, const Grid *g)
     return n;
 }
 
+static tcudb_status add_points(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Pass *pass = ctx;
+    const RunPiece *piece = &pass->pieces[task];
+    for (uint64_t i = piece->from; i < piece->to; i++)
+        grid_add(pass->g, piece->run->group[i] * pass->g->width + point_of(pass->r, piece->run, i) + 1, piece->run, i,
+                 1);
+    return TCUDB_OK;
+}
+
 static tcudb_status sum_points(Ranges *r, uint32_t *keys, Error *err)
 {
     Grid g;
     Weighted w;
     SpanTable t = {0};
     Input *in = r->points;
+    Pass pass = {.r = r, .g = &g};
     TRY(number_intervals(r, &t, err));
     TRY(grid_new(r->x, in->ngroup_codes, (uint64_t)r->p.n + 1, in->nvalues, &g, err));
-    for (uint32_t s = 0; s < in->nruns; s++)
-        for (uint64_t i = 0; i < in->runs[s].n; i++)
-            grid_add(&g, in->runs[s].group[i] * g.width + point_of(r, &in->runs[s], i) + 1, &in->runs[s], i, 1);
-    grid_accumulate(&g);
+    TRY(run_pass(&pass, in, add_points, err));
+    TRY(grid_accumulate(&g, err));
     TRY(weighted_new(r->x, span_cells(&t, &g), in->nvalues, &w, err));
     for (uint32_t key = 0; key < t.n; key++) {
         for (uint32_t group = 0; group < g.groups; group++) {
@@ -312,10 +446,11 @@ static tcudb_status spread_intervals(void *ctx, Worker *worker, uint64_t task, E
 {
     (void)worker;
     Ranges *r = ctx;
-    const SideRun *run = &r->intervals->runs[task];
+    const RunPiece *piece = &r->pieces[task];
+    const SideRun *run = piece->run;
     uint32_t nodes[NODES_MAX];
     Span spans[2];
-    for (uint64_t i = 0; i < run->n; i++) {
+    for (uint64_t i = piece->from; i < piece->to; i++) {
         uint32_t n = 0;
         for (uint32_t k = row_spans(r, run, i, spans); k-- > 0;)
             if (spans[k].from < spans[k].to) n += span_nodes(r->p.n, spans[k], nodes + n);
@@ -333,8 +468,9 @@ static tcudb_status spread_points(void *ctx, Worker *worker, uint64_t task, Erro
 {
     (void)worker;
     Ranges *r = ctx;
-    const SideRun *run = &r->points->runs[task];
-    for (uint64_t i = 0; i < run->n; i++)
+    const RunPiece *piece = &r->pieces[task];
+    const SideRun *run = piece->run;
+    for (uint64_t i = piece->from; i < piece->to; i++)
         for (uint32_t node = r->p.n + point_of(r, run, i); node > 0; node /= 2)
             if (bit_get(r->nodes, node)) TRY(add_row(r, &r->lists[task], r->points, run, i, node, err));
     return TCUDB_OK;
@@ -342,13 +478,29 @@ static tcudb_status spread_points(void *ctx, Worker *worker, uint64_t task, Erro
 
 static tcudb_status spread(Ranges *r, Input *in, TaskFn fn, Error *err)
 {
-    uint32_t tasks = in->nruns;
+    uint64_t tasks;
     RunList *before = in->lists; /* of directly coded rows */
-    TRY_PTR(r->lists = exec_alloc_zero(r->x, sizeof(RunList) * ((size_t)tasks + 1), err));
+    TRY(runs_pieces(r->x, in->runs, in->nruns, &r->pieces, &tasks, err));
+    TRY_PTR(r->lists = exec_alloc_zero(r->x, sizeof(RunList) * (tasks + 1), err));
     TRY(exec_parallel(r->x, NULL, tasks, fn, r, err));
-    TRY(runs_gather(in, r->lists, tasks, in->nvalues, err));
+    TRY(runs_gather(in, r->lists, (uint32_t)tasks, in->nvalues, err));
     exec_free(r->x, r->lists);
+    exec_free(r->x, r->pieces);
     drop_lists(in, before);
+    return TCUDB_OK;
+}
+
+typedef struct Renaming {
+    const SideRun *runs;
+    const uint32_t *number;
+} Renaming;
+
+static tcudb_status rename_keys(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Renaming *n = ctx;
+    uint32_t *key = (uint32_t *)n->runs[task].key; /* the run is ours */
+    for (uint64_t i = 0; i < n->runs[task].n; i++) key[i] = n->number[key[i]];
     return TCUDB_OK;
 }
 
@@ -360,12 +512,11 @@ static tcudb_status number_nodes(Ranges *r, uint32_t *keys, Error *err)
     TRY_PTR(number);
     *keys = 0;
     for (uint64_t node = 0; node < total; node++) number[node] = bit_get(r->nodes, node) ? (*keys)++ : 0;
+    Renaming both = {.number = number};
     for (uint32_t side = 0; side < 2; side++) {
-        Input *in = side == 0 ? r->points : r->intervals;
-        for (uint32_t s = 0; s < in->nruns; s++) {
-            uint32_t *key = (uint32_t *)in->runs[s].key; /* the run is ours */
-            for (uint64_t i = 0; i < in->runs[s].n; i++) key[i] = number[key[i]];
-        }
+        const Input *in = side == 0 ? r->points : r->intervals;
+        both.runs = in->runs;
+        TRY(exec_parallel(r->x, NULL, in->nruns, rename_keys, &both, err));
     }
     exec_free(r->x, number);
     return TCUDB_OK;

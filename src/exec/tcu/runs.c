@@ -81,3 +81,20 @@ tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err)
     if (from->nruns > 0) memcpy(to->runs, from->runs, sizeof *to->runs * from->nruns);
     return TCUDB_OK;
 }
+
+enum { PIECE_ROWS = 1 << 14 };
+
+tcudb_status runs_pieces(Exec *x, const SideRun *runs, uint32_t nruns, RunPiece **out, uint64_t *n, Error *err)
+{
+    uint64_t most = 0;
+    for (uint32_t r = 0; r < nruns; r++) most += runs[r].n / PIECE_ROWS + 1;
+    TRY_PTR(*out = exec_alloc(x, sizeof **out * (most + 1), err));
+    *n = 0;
+    for (uint32_t r = 0; r < nruns; r++) {
+        for (uint64_t from = 0; from < runs[r].n; from += PIECE_ROWS) {
+            uint64_t rest = runs[r].n - from;
+            (*out)[(*n)++] = (RunPiece){&runs[r], from, from + (rest < PIECE_ROWS ? rest : PIECE_ROWS)};
+        }
+    }
+    return TCUDB_OK;
+}
