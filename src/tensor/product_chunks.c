@@ -13,11 +13,14 @@
  */
 #include "tensor/product_int.h"
 
+#include <assert.h>
+
 enum { UNITS = 4, UNIT_KEYS = 2048, PIECE_COLUMNS = 4096 }; /* units a worker; the least of a unit and of a task */
 static const double WORTH = 1e7;                            /* multiply-adds that are spread over the cores */
 
 static uint32_t ceil_div(uint64_t n, uint64_t by)
 {
+    assert(by > 0);
     return (uint32_t)((n + by - 1) / by);
 }
 

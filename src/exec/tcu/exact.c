@@ -5,9 +5,9 @@
  * one left group, every right group has a count, 128-bit sums of the integer products, and for each float8 sum a long
  * fixed-point number (fixed.h) and marks for NaN and the infinities. Each pair's product is what PostgreSQL would have
  * added but for its rounding: 0 x Infinity is NaN, an infinite or vanished product of finite values is 22003.
- * Few groups are added up one after the other by all cores, each in a lane of its own, and the lanes are joined: sums are
- * exact, so their order does not matter.
- * Cost: about 10 to 100 ns a pair and float8 sum; memory: right groups x words a worker.
+ * Few groups are added up one after the other by all cores, each in a lane of its own, and the lanes are joined: sums
+ * are exact, so their order does not matter. Cost: about 10 to 100 ns a pair and float8 sum; memory: right groups x
+ * words a worker.
  */
 #include "exec/tcu/contract_int.h"
 #include "exec/tcu/fixed.h"
@@ -15,7 +15,16 @@
 #include <assert.h>
 #include <math.h>
 
-enum { GROUPS_PER_TASK = 8, FEW_GROUPS = 64, MANY_ROWS = 1 << 12, PIECES = 32, JOIN_COLUMNS = 1024, SPECIAL_NAN = 1, SPECIAL_PLUS = 2, SPECIAL_MINUS = 4 };
+enum {
+    GROUPS_PER_TASK = 8,
+    FEW_GROUPS = 64,
+    MANY_ROWS = 1 << 12,
+    PIECES = 32,
+    JOIN_COLUMNS = 1024,
+    SPECIAL_NAN = 1,
+    SPECIAL_PLUS = 2,
+    SPECIAL_MINUS = 4
+};
 
 /* Rows of one side, sorted by group (left) or key (right). */
 typedef struct Sorted {
