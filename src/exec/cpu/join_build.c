@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BLOCK = 16 * BATCH_ROWS, DENSE_PER_ROW = 32, DENSE_MIN = 1 << 16 };
 
@@ -21,6 +22,28 @@ typedef struct Build {
     uint8_t *null;  /* by row: the key has a NULL */
     uint32_t nparts;
 } Build;
+
+/* Computed texts lie in the batch's memory, which the next batch takes; those of columns in that of the rows. */
+static tcudb_status keep_texts(Join *j, uint32_t k, Worker *w, const uint8_t *null, uint64_t *keys, uint32_t n,
+                               Error *err)
+{
+    const KeySpec *spec = &j->right_spec;
+    const KeyCol *col = &spec->cols[k];
+    size_t total = 0;
+    if (col->form != KEY_TEXT || j->right_exprs[k]->kind == EXPR_COL) return TCUDB_OK;
+    for (uint32_t i = 0; i < n; i++) total += null[i] ? 0 : (uint32_t)keys[(size_t)i * spec->words + col->word];
+    char *to = arena_alloc_raw(&j->texts[w->id], total + 1, err);
+    TRY_PTR(to);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t *key = keys + (size_t)i * spec->words;
+        uint32_t len = null[i] ? 0 : (uint32_t)key[col->word];
+        if (len == 0) continue;
+        memcpy(to, (const char *)(uintptr_t)key[col->extra], len);
+        key[col->extra] = (uint64_t)(uintptr_t)to;
+        to += len;
+    }
+    return TCUDB_OK;
+}
 
 /* Encodes the keys of rows [at, at + n). */
 static tcudb_status encode(Build *b, Worker *w, uint64_t at, uint32_t n, Error *err)
@@ -37,7 +60,10 @@ static tcudb_status encode(Build *b, Worker *w, uint64_t at, uint32_t n, Error *
         TRY(ev_run(&j->right_keys[k], w, &batch, &keys[k], err));
         for (uint32_t i = 0; i < n && keys[k].valid != NULL; i++) b->null[at + i] |= vec_is_null(&keys[k], i);
     }
-    return keys_encode(&j->right_spec, arena, keys, NULL, n, n, j->keys + at * j->right_spec.words, b->hash + at, err);
+    uint64_t *words = j->keys + at * j->right_spec.words;
+    TRY(keys_encode(&j->right_spec, arena, keys, NULL, n, n, words, b->hash + at, err));
+    for (uint32_t k = 0; k < j->nkeys; k++) TRY(keep_texts(j, k, w, b->null + at, words, n, err));
+    return TCUDB_OK;
 }
 
 static tcudb_status encode_block(void *ctx, Worker *w, uint64_t task, Error *err)

@@ -42,6 +42,7 @@ struct Join {
     uint64_t *keys;   /* words of each row */
     uint8_t *matched; /* RIGHT, FULL, RIGHT_SEMI, RIGHT_ANTI: by right row */
     Arena *arenas;    /* by worker: for stages that multiply rows */
+    Arena *texts;     /* by worker: bytes of computed text keys of right rows */
 };
 
 enum { JOIN_MARK_COL = INT32_MAX };

@@ -144,6 +144,7 @@ tcudb_status join_prepare(Exec *x, PhysNode *node, Stage *down, Join **out, Erro
     j->output_needs = ARENA_ARRAY(&x->arena, bool, j->right.n + 1, err);
     TRY_PTR(j->output_needs);
     TRY(exec_arenas(x, &j->arenas, err));
+    TRY(exec_arenas(x, &j->texts, err));
     TRY(map_output(j, err));
     *out = j;
     return TCUDB_OK;
@@ -167,6 +168,7 @@ void join_free(Join *j)
     exec_free(j->x, j->keys);
     exec_free(j->x, j->matched);
     rows_free(j->rows);
+    for (uint32_t i = 0; i < j->x->nworkers; i++) arena_free(&j->texts[i]);
 }
 
 /* ---- semi-join bitmaps ------------------------------------------------------------------------------------ */
