@@ -74,6 +74,8 @@ tcudb_status bind_call(Binder *b, FuncKind kind, const char *name, Expr **args, 
     for (uint32_t i = 0; i < nargs; i++) {
         TRY(bind_coerce(b, args[i], call->args[i], CAST_IMPLICIT, args[i]->position, &cast[i], err));
     }
+    bool places = (call->func->flags & FUNC_NUM_PLACES) != 0 && cast[1]->kind == EXPR_CONST && !cast[1]->value.null;
+    if (places) call->result = func_places(call->args[0], cast[1]->value.i32);
     *out = expr_func(b->arena, call->func, call->result, cast, nargs, start, err);
     TRY_PTR(*out);
     return TCUDB_OK;

@@ -12,6 +12,7 @@
 
 #include "base/hot.h"
 #include "exec/agg_int.h"
+#include "type/num.h"
 
 #include <assert.h>
 #include <math.h>
@@ -225,31 +226,35 @@ void agg_add_wide(SumWide *s, int128 value, int32_t scale)
     s->n++;
 }
 
-/* One group of Nums without NULLs: those of the state's scale are added in 128 bits, which 2048 numbers below 2^100
- * fit, the others one by one. */
+/* One group of Nums: what has a scale of up to 38 digits and is below 2^100 is added by scale in 128 bits, which a
+ * batch of 2048 fits, the others one by one. */
 static bool sum_wide_one(const Update *u)
 {
-    enum { NUM_BITS = 100 };
-    if (u->group != NULL || u->v->valid != NULL || u->v->form != VEC_FLAT || u->n == 0) return false;
+    enum { NUM_BITS = 100, SCALES = NUM_MAX_DIGITS + 1 };
+    if (u->group != NULL || u->v->form != VEC_FLAT) return false;
     const Num *data = u->v->data;
     SumWide *s = (SumWide *)(void *)u->base;
-    int128 sum = 0;
-    int64_t n = 0;
-    int32_t scale = s->n == 0 ? data[sel_row(u->sel, 0)].scale : s->scale;
+    int128 sum[SCALES] = {0};
+    uint32_t n[SCALES] = {0};
     for (uint32_t i = 0; i < u->n; i++) {
-        const Num *x = &data[sel_row(u->sel, i)];
+        uint32_t row = sel_row(u->sel, i);
+        const Num *x = &data[row];
+        if (u->v->valid != NULL && !bit_get(u->v->valid, row)) continue;
         int128 high = x->value >> NUM_BITS;
-        if (x->kind == NUM_FINITE && x->scale == scale && (high == 0 || high == -1)) {
-            sum += x->value;
-            n++;
+        if (x->kind == NUM_FINITE && x->scale < SCALES && (high == 0 || high == -1)) {
+            sum[x->scale] += x->value;
+            n[x->scale]++;
         } else if (x->kind == NUM_FINITE) {
             agg_add_wide(s, x->value, x->scale);
         } else {
             s->special[x->kind]++;
         }
     }
-    if (n > 0) agg_add_wide(s, sum, scale);
-    if (n > 0) s->n += n - 1;
+    for (int32_t scale = 0; scale < SCALES; scale++) {
+        if (n[scale] == 0) continue;
+        agg_add_wide(s, sum[scale], scale);
+        s->n += n[scale] - 1;
+    }
     return true;
 }
 
@@ -420,12 +425,16 @@ static inline bool has_value(const char *state)
     return has != 0;
 }
 
+/* Of equal values that look different (1 and 1.0, -0 and 0, 1 day and 24 hours) the last one counts. */
 static bool better(const AggSpec *spec, const char *state, const Value *x)
 {
     if (!has_value(state)) return true;
     if (spec->kind == AGG_ANY) return false;
     Value old = agg_state_value(spec, state);
     int order = value_compare(x, &old);
+    bool looks =
+        spec->phys == PHYS_NUM || spec->phys == PHYS_INTERVAL || spec->phys == PHYS_F32 || spec->phys == PHYS_F64;
+    if (order == 0) return looks;
     return spec->kind == AGG_MIN ? order < 0 : order > 0;
 }
 
@@ -475,6 +484,49 @@ static tcudb_status extreme_any_type(const Update *u, Error *err)
     return TCUDB_OK;
 }
 
+/* See better. */
+static void extreme_num(const Update *u)
+{
+    bool least = u->spec->kind == AGG_MIN;
+    const Num *data = u->v->data;
+    typedef struct Best {
+        uint64_t has, words[sizeof(Num) / sizeof(uint64_t)];
+    } Best;
+    EACH(Best, Num old; memcpy(&old, s->words, sizeof old); const Num *x = &data[row];
+         bool alike = s->has && x->scale == old.scale && x->kind == NUM_FINITE && old.kind == NUM_FINITE;
+         int order = alike    ? (x->value > old.value) - (x->value < old.value)
+                     : s->has ? num_compare(*x, old)
+                              : 0;
+         if (least ? order <= 0 : order >= 0) memcpy(s->words, x, sizeof old); s->has = 1;);
+}
+
+static void extreme_wide(const Update *u)
+{
+    bool least = u->spec->kind == AGG_MIN;
+    const int128 *data = u->v->data;
+    typedef struct Best {
+        uint64_t has, low;
+        int64_t high;
+    } Best;
+    EACH(Best, int128 x = data[row]; int128 old = (int128)((uint128)(uint64_t)s->high << 64 | s->low);
+         if (!s->has || (least ? x < old : x > old)) s->low = (uint64_t)x, s->high = (int64_t)(x >> 64); s->has = 1;);
+}
+
+/* NaN is above all numbers. See better. */
+static void extreme_float(const Update *u)
+{
+    bool least = u->spec->kind == AGG_MIN;
+    const double *data = u->v->data;
+    typedef struct Best {
+        uint64_t has;
+        double value;
+    } Best;
+    if (least)
+        EACH(Best, double x = data[row]; if (!s->has || x <= s->value || isnan(s->value)) s->value = x; s->has = 1;);
+    else
+        EACH(Best, double x = data[row]; if (!s->has || x >= s->value || isnan(x)) s->value = x; s->has = 1;);
+}
+
 static tcudb_status extreme(const Update *u, Error *err)
 {
     if (u->spec->kind == AGG_ANY) return extreme_any_type(u, err);
@@ -483,6 +535,9 @@ static tcudb_status extreme(const Update *u, Error *err)
     case PHYS_I16: EXTREME(int16_t); return TCUDB_OK;
     case PHYS_I32: EXTREME(int32_t); return TCUDB_OK;
     case PHYS_I64: EXTREME(int64_t); return TCUDB_OK;
+    case PHYS_I128: extreme_wide(u); return TCUDB_OK;
+    case PHYS_NUM: extreme_num(u); return TCUDB_OK;
+    case PHYS_F64: extreme_float(u); return TCUDB_OK;
     case PHYS_STR:
         if (u->v->form != VEC_CONST) return extreme_text(u, err);
         return extreme_any_type(u, err);

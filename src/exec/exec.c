@@ -289,13 +289,32 @@ static tcudb_status root_emit(void *ctx, const Batch *batch, Error *err)
     return root->sink == NULL ? TCUDB_OK : root->sink(root->ctx, batch, err);
 }
 
+/* In front of the ordered stream, where workers do not wait for each other. */
+typedef struct Shaping {
+    Stage stage;
+    ExecShape shape;
+    void *ctx;
+} Shaping;
+
+static tcudb_status shape_push(Stage *stage, Worker *w, const Batch *batch, Error *err)
+{
+    Shaping *s = (Shaping *)stage;
+    Batch out;
+    TRY(s->shape(s->ctx, worker_arena(w), batch, &out, err));
+    return stage_push(stage->down, w, &out, err);
+}
+
 static tcudb_status run_root(Exec *x, Root *root, Error *err)
 {
     Ordered *ordered = NULL;
     x->cte_rows = ARENA_ARRAY(&x->arena, Rows *, x->phys->nctes + 1, err);
     TRY_PTR(x->cte_rows);
     TRY(ordered_new(x, root_emit, root, &ordered, err));
-    tcudb_status status = exec_produce(x, x->phys->root, ordered_stage(ordered), err);
+    Shaping shaping = {.shape = x->env->shape, .ctx = root->ctx};
+    stage_init(&shaping.stage, ordered_stage(ordered));
+    shaping.stage.push = shape_push;
+    Stage *top = x->env->shape == NULL ? ordered_stage(ordered) : &shaping.stage;
+    tcudb_status status = exec_produce(x, x->phys->root, top, err);
     ordered_free(ordered);
     return status;
 }

@@ -15,6 +15,10 @@ typedef struct Progress {
     _Atomic uint64_t total; /* 0: unknown */
 } Progress;
 
+/* Turns a batch of the result into what the sink takes, which lies in the arena, on the worker that made it: any number
+ * at once, in any order. ctx: the sink's. */
+typedef tcudb_status (*ExecShape)(void *ctx, Arena *arena, const Batch *batch, Batch *out, Error *err);
+
 typedef struct ExecEnv {
     Txn *txn;
     Pool *pool;
@@ -27,6 +31,7 @@ typedef struct ExecEnv {
     int64_t now;
     const atomic_bool *cancel; /* may be NULL */
     Progress *progress;        /* may be NULL */
+    ExecShape shape;           /* NULL: the sink takes the result's batches */
 } ExecEnv;
 
 /* What ran, for the timing line, EXPLAIN ANALYZE and the C API. */

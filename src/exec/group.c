@@ -120,10 +120,25 @@ static bool appends(Grouping *g, const Level *level, const Worker *w, const KeyT
     return t->appends;
 }
 
+/* Without keys all rows are of one group. */
+static tcudb_status only_group(Grouping *g, Level *level, Worker *w, uint32_t n, KeyTable **table, uint32_t *group,
+                               Error *err)
+{
+    TRY(worker_table(g, level, w, table, err));
+    if ((*table)->n == 0 && n > 0) {
+        uint64_t none = 0, hash;
+        TRY(keys_encode(level->spec, worker_arena(w), NULL, NULL, 1, 1, &none, &hash, err));
+        TRY(keytable_find(*table, &none, &hash, 1, group, err));
+    }
+    memset(group, 0, n * sizeof *group);
+    return TCUDB_OK;
+}
+
 static tcudb_status find_groups(Grouping *g, Level *level, Worker *w, const Vector *cols, const uint16_t *sel,
                                 uint32_t n, uint32_t rows, KeyTable **table, uint32_t *group, Error *err)
 {
     Arena *arena = worker_arena(w);
+    if (level->spec->ncols == 0) return only_group(g, level, w, n, table, group, err);
     uint64_t *keys = arena_alloc_raw(arena, ((size_t)n * level->spec->words + 1) * sizeof *keys, err);
     TRY_PTR(keys);
     uint64_t *hash = arena_alloc_raw(arena, ((size_t)n + 1) * sizeof *hash, err);
@@ -176,6 +191,7 @@ static tcudb_status update_agg(Grouping *g, uint32_t a, Worker *w, const Batch *
     for (uint32_t i = 0; i < agg->nargs; i++) TRY(ev_run(&agg->args[i], w, &part, &args[i], err));
     if (g->distinct[a] == NULL) {
         AggStates states = {table->rows + table->state_at, table->stride, rows_group, table->n};
+        if (g->groups.spec->ncols == 0) states.group = NULL;
         return agg_update(agg, w, &states, args, sel, n, err);
     }
     uint32_t ncols = g->groups.spec->ncols;

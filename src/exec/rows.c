@@ -449,16 +449,21 @@ typedef struct Permute {
     const Rows *from;
     Rows *to;
     const uint32_t *order;
+    uint64_t nblocks; /* a column */
 } Permute;
 
-static tcudb_status permute_column(void *ctx, Worker *w, uint64_t c, Error *err)
+enum { PERMUTE_ROWS = 64 * BATCH_ROWS };
+
+static tcudb_status permute_block(void *ctx, Worker *w, uint64_t task, Error *err)
 {
     Permute *p = ctx;
-    const RowsCol *from = &p->from->cols[c];
-    RowsCol *to = &p->to->cols[c];
+    const RowsCol *from = &p->from->cols[task / p->nblocks];
+    RowsCol *to = &p->to->cols[task / p->nblocks];
+    uint64_t first = task % p->nblocks * PERMUTE_ROWS, left = p->from->n - first;
+    uint64_t end = first + (left < PERMUTE_ROWS ? left : PERMUTE_ROWS);
     (void)w;
-    for (uint64_t at = 0; at < p->from->n; at += BATCH_ROWS) {
-        uint32_t n = p->from->n - at < BATCH_ROWS ? (uint32_t)(p->from->n - at) : BATCH_ROWS;
+    for (uint64_t at = first; at < end; at += BATCH_ROWS) {
+        uint32_t n = end - at < BATCH_ROWS ? (uint32_t)(end - at) : BATCH_ROWS;
         Vector out = {.data = (char *)to->data + at * to->size};
         gather_data(from, p->order + at, n, NULL, false, &out);
         for (uint32_t i = 0; i < n && to->valid != NULL; i++)
@@ -484,9 +489,9 @@ tcudb_status rows_permute(const Rows *rows, PhysNode *node, const uint32_t *orde
         TRY_PTR(col->valid);
         memset(col->valid, 0xff, (bit_words(rows->n) + 1) * sizeof(uint64_t));
     }
-    Permute p = {rows, to, order};
+    Permute p = {rows, to, order, (rows->n + PERMUTE_ROWS - 1) / PERMUTE_ROWS};
     *out = to;
-    return exec_parallel(x, node, rows->ncols, permute_column, &p, err);
+    return exec_parallel(x, node, p.nblocks * rows->ncols, permute_block, &p, err);
 }
 
 /* ---- as a source ---------------------------------------------------------------------------------------- */

@@ -161,6 +161,18 @@ static tcudb_status compile_in(Compiler *c, EvalNode *node, Error *err)
     return TCUDB_OK;
 }
 
+/* A call whose only argument is a call that the function can do with its own work. */
+static void fuse(EvalNode *node)
+{
+    if (node->nargs != 1 || node->args[0]->op != EV_FUNC) return;
+    const EvalNode *inner = node->args[0];
+    const Func *both = func_fused(node->func, inner->func);
+    if (both == NULL) return;
+    node->func = both;
+    node->nargs = inner->nargs;
+    node->args = inner->args;
+}
+
 static tcudb_status compile(Compiler *c, const Expr *e, uint32_t depth, EvalNode **out, Error *err)
 {
     if (depth > EXPR_MAX_DEPTH) return expr_depth_error(err);
@@ -176,6 +188,7 @@ static tcudb_status compile(Compiler *c, const Expr *e, uint32_t depth, EvalNode
     case EXPR_FUNC:
         node->func = e->func;
         node->is_volatile |= (e->func->flags & FUNC_VOLATILE) != 0;
+        fuse(node);
         break;
     default: break;
     }

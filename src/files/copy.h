@@ -38,12 +38,14 @@ tcudb_status copy_check_options(const Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status copy_from(const CopyEnv *env, const Stmt *stmt, const Value *defaults, uint64_t *rows,
                        Error *err) MUST_CHECK;
 
-/* COPY TO: open, then copy_to_batch (an ExecSink whose ctx is the CopyTo) per batch, then close. */
+/* COPY TO: open, then per batch copy_to_shape (an ExecShape) and, in order, copy_to_batch for what it gave (an
+ * ExecSink; ctx: the CopyTo), then close. */
 typedef struct CopyTo CopyTo;
 /* cols: the result's columns. Creates the file (truncating it) and writes the header line. */
 tcudb_status copy_to_open(const CopyEnv *env, const Stmt *stmt, const PlanCol *cols, uint32_t ncols, CopyTo **out,
                           Error *err) MUST_CHECK;
-tcudb_status copy_to_batch(void *copy_to, const Batch *batch, Error *err) MUST_CHECK;
+tcudb_status copy_to_shape(void *copy_to, Arena *arena, const Batch *batch, Batch *out, Error *err) MUST_CHECK;
+tcudb_status copy_to_batch(void *copy_to, const Batch *pieces, Error *err) MUST_CHECK;
 /* Flushes and frees, always. *rows: rows written. */
 tcudb_status copy_to_close(CopyTo *copy_to, uint64_t *rows, Error *err) MUST_CHECK;
 /* After a failure: frees without flushing. */

@@ -1,19 +1,22 @@
 /*
  * copy_to.c: COPY table or query TO file or stream.
  *
- * Values are printed by their types' output functions into one buffer that is written out when it has grown
- * to FLUSH_SIZE. Numbers, dates and booleans cannot contain what needs escaping unless the delimiter, quote
- * or NULL text is one of their characters, so those columns skip the check; integers have their own printer.
+ * Workers turn batches into text (copy_to_shape); the pieces come in order and are written, small ones gathered to
+ * FLUSH_SIZE. Numbers, dates and booleans cannot contain what needs escaping unless the delimiter, quote or NULL text
+ * is one of their characters, so those columns are printed where they belong; texts are searched eight bytes at a time.
+ * Memory: what other workers make while the slowest one finishes its task.
  */
 #include "files/copy_int.h"
+#include "type/num.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FLUSH_SIZE = 1 << 16 };
+enum { FLUSH_SIZE = 1 << 16, PIECE_SIZE = 1 << 18 };
 
 struct CopyTo {
     Mem *mem;
@@ -27,8 +30,7 @@ struct CopyTo {
     bool *force_quote;
     bool *plain; /* the column's texts never need a check */
     Buf buf;
-    Buf value;
-    uint64_t rows;
+    _Atomic uint64_t rows;
 };
 
 /* ---- bytes out ---------------------------------------------------------------------------- */
@@ -57,39 +59,100 @@ static tcudb_status flush_above(CopyTo *c, size_t limit, Error *err)
     return TCUDB_OK;
 }
 
+/* ---- text of rows ------------------------------------------------------------------------- */
+
+/* The text of a batch: pieces, each in memory of its own, so that nothing is moved as it grows. */
+typedef struct Pieces {
+    CopyTo *c;
+    Arena *arena;
+    Str *list;
+    uint32_t n, cap;
+    char *start, *at, *end; /* of the piece that is written */
+} Pieces;
+
+static tcudb_status end_piece(Pieces *p, Error *err)
+{
+    if (p->at == p->start) return TCUDB_OK;
+    if (p->n == p->cap) {
+        uint32_t cap = p->cap == 0 ? 8 : 2 * p->cap;
+        Str *list = ARENA_ARRAY(p->arena, Str, cap, err);
+        TRY_PTR(list);
+        if (p->n > 0) memcpy(list, p->list, p->n * sizeof *list);
+        p->list = list;
+        p->cap = cap;
+    }
+    p->list[p->n++] = (Str){p->start, (uint32_t)(p->at - p->start)};
+    p->start = p->at;
+    return TCUDB_OK;
+}
+
+/* Room for so many bytes behind p->at. */
+static inline tcudb_status reserve(Pieces *p, size_t bytes, Error *err)
+{
+    if ((size_t)(p->end - p->at) >= bytes) return TCUDB_OK;
+    TRY(end_piece(p, err));
+    size_t size = bytes > PIECE_SIZE ? bytes : PIECE_SIZE;
+    p->start = p->at = arena_alloc_raw(p->arena, size, err);
+    TRY_PTR(p->at);
+    p->end = p->at + size;
+    return TCUDB_OK;
+}
+
 /* ---- one value ---------------------------------------------------------------------------- */
 
-static tcudb_status put_text_escaped(CopyTo *c, Str text, Error *err)
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (uint8_t)(b))
+#define TOP_BITS     EACH_BYTE(0x80)
+
+/* Top bits of bytes; above the first one that is set they may be wrong. */
+static inline uint64_t zero_bytes(uint64_t x)
+{
+    return (x - EACH_BYTE(1)) & ~x & TOP_BITS;
+}
+
+/* Whether eight bytes hold one of these, or (controls) one below 32. */
+static inline uint64_t found_in(uint64_t word, const char bytes[4], bool controls)
+{
+    uint64_t found = controls ? (word - EACH_BYTE(32)) & ~word & TOP_BITS : 0;
+    for (int i = 0; i < 4; i++) found |= zero_bytes(word ^ EACH_BYTE(bytes[i]));
+    return found;
+}
+
+static inline bool holds(Str text, const char bytes[4], bool controls)
+{
+    uint64_t found = 0, word;
+    uint32_t at = 0;
+    for (; at + 8 <= text.len; at += 8) {
+        memcpy(&word, text.ptr + at, 8);
+        found |= found_in(word, bytes, controls);
+    }
+    if (at == text.len) return found != 0;
+    word = TOP_BITS; /* none of the bytes, which are ASCII */
+    for (uint32_t i = at; i < text.len; i++) word = word << 8 | (uint8_t)text.ptr[i];
+    return (found | found_in(word, bytes, controls)) != 0;
+}
+
+static char *put_text_escaped(const CopyTo *c, Str text, char *o)
 {
     static const char names[] = "bfnrtv", bytes[] = "\b\f\n\r\t\v";
-    TRY(buf_reserve(&c->buf, 2 * (size_t)text.len, err));
-    char *o = c->buf.data + c->buf.len;
     for (uint32_t i = 0; i < text.len; i++) {
         char ch = text.ptr[i];
         const char *found = ch != '\0' && (uint8_t)ch < 0x20 ? strchr(bytes, ch) : NULL;
         if (ch == '\\' || ch == c->options.delim || found != NULL) *o++ = '\\';
         *o++ = found == NULL ? ch : names[found - bytes];
     }
-    c->buf.len = (size_t)(o - c->buf.data);
-    return TCUDB_OK;
+    return o;
 }
 
 static bool needs_quotes(const CopyTo *c, Str text)
 {
     if (str_equal(text, c->options.null_text)) return true;
     if (c->ncols == 1 && str_equal(text, STR_LIT("\\."))) return true;
-    for (uint32_t i = 0; i < text.len; i++) {
-        char ch = text.ptr[i];
-        if (ch == c->options.delim || ch == c->options.quote || ch == '\n' || ch == '\r') return true;
-    }
-    return false;
+    const char bytes[4] = {c->options.delim, c->options.quote, '\n', '\r'};
+    return holds(text, bytes, false);
 }
 
-static tcudb_status put_csv(CopyTo *c, Str text, bool force, Error *err)
+static char *put_quoted(const CopyTo *c, Str text, char *o)
 {
-    if (!force && !needs_quotes(c, text)) return buf_str(&c->buf, text, err);
-    TRY(buf_reserve(&c->buf, 2 * (size_t)text.len + 2, err));
-    char *o = c->buf.data + c->buf.len;
     *o++ = c->options.quote;
     for (uint32_t i = 0; i < text.len; i++) {
         char ch = text.ptr[i];
@@ -97,59 +160,110 @@ static tcudb_status put_csv(CopyTo *c, Str text, bool force, Error *err)
         *o++ = ch;
     }
     *o++ = c->options.quote;
-    c->buf.len = (size_t)(o - c->buf.data);
+    return o;
+}
+
+static char *put_plain(Str text, char *o)
+{
+    assert(o != NULL || text.len == 0);
+    if (text.len > 0) memcpy(o, text.ptr, text.len);
+    return o + text.len;
+}
+
+/* At most 2 x text.len + 2 bytes. */
+static char *put_field(const CopyTo *c, Str text, bool force, char *o)
+{
+    const char escaped[4] = {'\\', c->options.delim, '\\', '\\'};
+    if (c->options.csv) return force || needs_quotes(c, text) ? put_quoted(c, text, o) : put_plain(text, o);
+    return holds(text, escaped, true) ? put_text_escaped(c, text, o) : put_plain(text, o);
+}
+
+static Str text_at(const Vector *v, uint32_t row)
+{
+    uint32_t at = v->form == VEC_CONST ? 0 : row;
+    return v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[at]] : ((const Str *)v->data)[at];
+}
+
+/* What may need quotes or escapes is printed beside first. */
+static tcudb_status put_printed(Pieces *p, uint32_t col, const Vector *v, uint32_t row, Error *err)
+{
+    bool pad = v->type.id == TYPE_BPCHAR;
+    Str text = pad ? text_at(v, row) : (Str){NULL, NUM_TEXT_MAX};
+    char few[512], *beside = few;
+    size_t most = pad ? (size_t)text.len + v->type.length : NUM_TEXT_MAX;
+    if (most > sizeof few) {
+        beside = arena_alloc_raw(p->arena, most, err);
+        TRY_PTR(beside);
+    }
+    text.len = pad ? text_pad(text, v->type.length, beside) : vec_print(v, row, beside);
+    text.ptr = beside;
+    TRY(reserve(p, 2 * (size_t)text.len + 2, err));
+    p->at = put_field(p->c, text, p->c->force_quote[col], p->at);
     return TCUDB_OK;
 }
 
-static tcudb_status put_field(CopyTo *c, uint32_t col, Str text, Error *err)
+static tcudb_status put_value(Pieces *p, uint32_t col, const Vector *v, uint32_t row, Error *err)
 {
-    return c->options.csv ? put_csv(c, text, c->force_quote[col], err) : put_text_escaped(c, text, err);
-}
-
-static tcudb_status put_int(CopyTo *c, int64_t value, Error *err)
-{
-    char digits[20];
-    uint32_t at = sizeof digits;
-    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    do digits[--at] = (char)('0' + rest % 10);
-    while ((rest /= 10) != 0);
-    if (value < 0) TRY(buf_char(&c->buf, '-', err));
-    return buf_append(&c->buf, digits + at, sizeof digits - at, err);
-}
-
-static tcudb_status put_value(CopyTo *c, uint32_t col, const Vector *v, uint32_t row, Error *err)
-{
-    if (vec_is_null(v, row)) return buf_str(&c->buf, c->options.null_text, err);
-    Value value = vec_value(v, row);
-    if (c->plain[col]) {
-        switch (value.type.id) {
-        case TYPE_INT2: return put_int(c, value.i16, err);
-        case TYPE_INT4: return put_int(c, value.i32, err);
-        case TYPE_INT8: return put_int(c, value.i64, err);
-        default: return value_print(&value, &c->buf, err);
-        }
+    const CopyTo *c = p->c;
+    if (vec_is_null(v, row)) {
+        TRY(reserve(p, c->options.null_text.len, err));
+        p->at = put_plain(c->options.null_text, p->at);
+    } else if (c->plain[col]) {
+        TRY(reserve(p, NUM_TEXT_MAX, err));
+        p->at += vec_print(v, row, p->at);
+    } else if (!type_is_text(v->type) || v->type.id == TYPE_BPCHAR) {
+        return put_printed(p, col, v, row, err);
+    } else {
+        Str text = text_at(v, row);
+        TRY(reserve(p, 2 * (size_t)text.len + 2, err));
+        p->at = put_field(c, text, c->force_quote[col], p->at);
     }
-    if (type_is_text(value.type) && value.type.id != TYPE_BPCHAR) return put_field(c, col, value.str, err);
-    c->value.len = 0;
-    TRY(value_print(&value, &c->value, err));
-    return put_field(c, col, (Str){c->value.data, (uint32_t)c->value.len}, err);
+    return TCUDB_OK;
+}
+
+static tcudb_status put_char(Pieces *p, char ch, Error *err)
+{
+    TRY(reserve(p, 1, err));
+    *p->at++ = ch;
+    return TCUDB_OK;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
-tcudb_status copy_to_batch(void *copy_to, const Batch *batch, Error *err)
+tcudb_status copy_to_shape(void *copy_to, Arena *arena, const Batch *batch, Batch *out, Error *err)
 {
     CopyTo *c = copy_to;
+    Pieces p = {.c = c, .arena = arena};
     for (uint32_t i = 0; i < batch->n; i++) {
         uint32_t row = batch_row(batch, i);
         for (uint32_t col = 0; col < c->ncols; col++) {
-            if (col > 0) TRY(buf_char(&c->buf, c->options.delim, err));
-            TRY(put_value(c, col, &batch->cols[col], row, err));
+            if (col > 0) TRY(put_char(&p, c->options.delim, err));
+            TRY(put_value(&p, col, &batch->cols[col], row, err));
         }
-        TRY(buf_char(&c->buf, '\n', err));
-        TRY(flush_above(c, FLUSH_SIZE, err));
+        TRY(put_char(&p, '\n', err));
     }
-    c->rows += batch->n;
+    TRY(end_piece(&p, err));
+    atomic_fetch_add(&c->rows, batch->n);
+    *out = (Batch){.rows = p.n, .n = p.n, .ncols = 1};
+    out->cols = ARENA_NEW(arena, Vector, err);
+    TRY_PTR(out->cols);
+    out->cols[0] = (Vector){.type = TYPE(TYPE_TEXT), .phys = PHYS_STR, .form = VEC_FLAT, .data = p.list};
+    return TCUDB_OK;
+}
+
+tcudb_status copy_to_batch(void *copy_to, const Batch *pieces, Error *err)
+{
+    CopyTo *c = copy_to;
+    for (uint32_t i = 0; i < pieces->n; i++) {
+        Str text = text_at(&pieces->cols[0], batch_row(pieces, i));
+        if (text.len < FLUSH_SIZE) {
+            TRY(buf_str(&c->buf, text, err));
+            TRY(flush_above(c, FLUSH_SIZE, err));
+        } else {
+            TRY(flush_above(c, 0, err));
+            TRY(write_all(c, text.ptr, text.len, err));
+        }
+    }
     return TCUDB_OK;
 }
 
@@ -158,7 +272,8 @@ static tcudb_status put_header(CopyTo *c, const PlanCol *cols, Error *err)
     for (uint32_t col = 0; col < c->ncols; col++) {
         if (col > 0) TRY(buf_char(&c->buf, c->options.delim, err));
         Str name = str_of(cols[col].name);
-        TRY(c->options.csv ? put_csv(c, name, false, err) : put_text_escaped(c, name, err));
+        TRY(buf_reserve(&c->buf, 2 * (size_t)name.len + 2, err));
+        c->buf.len = (size_t)(put_field(c, name, false, c->buf.data + c->buf.len) - c->buf.data);
     }
     return buf_char(&c->buf, '\n', err);
 }
@@ -230,7 +345,6 @@ tcudb_status copy_to_open(const CopyEnv *env, const Stmt *stmt, const PlanCol *c
     *c = (CopyTo){.mem = env->mem, .cancel = env->cancel, .fd = -1, .ncols = ncols};
     arena_init(&c->arena, env->mem);
     buf_init(&c->buf, env->mem);
-    buf_init(&c->value, env->mem);
     tcudb_status status;
     TRY_GOTO(copy_options(stmt, &c->options, err));
     TRY_GOTO(set_columns(c, stmt, cols, err));
@@ -258,7 +372,6 @@ void copy_to_abort(CopyTo *c)
     if (c == NULL) return;
     if (c->fd >= 0) close(c->fd);
     buf_free(&c->buf);
-    buf_free(&c->value);
     arena_free(&c->arena);
     mem_free(c->mem, c, sizeof *c);
 }

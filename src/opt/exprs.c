@@ -92,6 +92,12 @@ bool expr_is_func(const Expr *e, const char *name)
     return e->kind == EXPR_FUNC && e->func->kind != FUNC_CAST && strcmp(e->func->name, name) == 0;
 }
 
+bool expr_rounds(const Expr *e)
+{
+    if (e->kind != EXPR_FUNC || (e->func->flags & (FUNC_NUM_INTEGER | FUNC_NUM_PLACES)) == 0) return false;
+    return e->type.precision > 0 && e->args[0]->type.id == TYPE_NUMERIC && e->args[0]->type.precision > 0;
+}
+
 bool expr_is_not(const Expr *e)
 {
     return e->nargs == 1 && expr_is_func(e, "not");

@@ -92,6 +92,7 @@ bool expr_has_cols(const Expr *e);
 /* The column of a bare reference or a cast of one; NULL: something else. */
 const Expr *expr_column(const Expr *e);
 bool expr_is_func(const Expr *e, const char *name); /* an EXPR_FUNC of that SQL name */
+bool expr_rounds(const Expr *e);                    /* round, trunc, ceil, floor from one known scale to another */
 bool expr_is_not(const Expr *e);
 /* The comparison that e is, or CMP_NONE. */
 FuncCompare expr_compare(const Expr *e);

@@ -93,7 +93,33 @@ static bool division_range(Type type, bool rest, Range a, Range b, Range *out)
     return true;
 }
 
-/* abs; greatest and least, which skip NULL, so that any of the arguments may be the result. */
+/* A number of scale `from` as one of scale `to`; half: rounded half away from zero, else cut off. */
+static int128 to_scale(int128 v, uint32_t from, uint32_t to, bool half)
+{
+    int128 power = power_of_ten(from - to);
+    return half ? (v < 0 ? v - power / 2 : v + power / 2) / power : v / power;
+}
+
+/* round, trunc, ceil and floor to a scale that the type has. */
+static bool rounded_range(const Expr *e, Range first, Range *out)
+{
+    uint32_t from = e->args[0]->type.scale, to = e->type.scale;
+    const int128 most = power_of_ten(36); /* half a power more is no overflow */
+    if (from < to) {
+        *out = first;
+        return rescale(out, from, to);
+    }
+    if (first.min < -most || first.max > most) return false;
+    bool half = strcmp(e->func->name, "round") == 0, cut = strcmp(e->func->name, "trunc") == 0;
+    *out = (Range){to_scale(first.min, from, to, half), to_scale(first.max, from, to, half)};
+    if (half || cut) return true;
+    out->min--;
+    out->max++;
+    return true;
+}
+
+/* abs; numbers rounded to a scale; greatest and least, which skip NULL, so that any of the arguments may be the result.
+ */
 static bool function_range(const Plan *plan, const Expr *e, Range first, Range *out)
 {
     *out = first;
@@ -102,6 +128,7 @@ static bool function_range(const Plan *plan, const Expr *e, Range first, Range *
         *out = (Range){first.min > 0 ? first.min : first.max < 0 ? -first.max : 0, largest};
         return true;
     }
+    if (expr_rounds(e)) return rounded_range(e, first, out);
     if (strcmp(e->func->name, "greatest") != 0 && strcmp(e->func->name, "least") != 0) return false;
     for (uint32_t i = 1; i < e->nargs; i++) {
         Range range;

@@ -1,8 +1,8 @@
 /*
  * rule_narrow.c: sums of decimals in 64 bits where the data proves that they fit.
  *
- * Pattern: the argument of SUM, AVG, VAR, STDDEV is + - * CASE COALESCE over decimals whose type needs more than 18
- * digits, as price * (1 - discount) of numeric(15,2) columns does, while their values do not.
+ * Pattern: the argument of SUM, AVG, VAR, STDDEV is + - * CASE COALESCE, round or the like over decimals whose type
+ * needs more than 18 digits, as price * (1 - discount) of numeric(15,2) columns does, while their values do not.
  * Rewrite: the same expression with 18 digits, wherever its proven range (ranges.c) and those of its parts have no
  * more: the same values in words of 64 instead of 128 bits, and narrower states of the aggregate. Contractions take
  * such factors, too. Right because: the range is exact for the snapshot; the scale, which shows in results, stays; the
@@ -67,7 +67,8 @@ static tcudb_status narrow_args(Opt *opt, const Plan *input, Expr *e, Type type,
         if (!is_value(e, i)) continue;
         TRY(expr_narrow(opt, input, e->args[i], &copy->args[i], err));
         if (type_phys(copy->args[i]->type) > PHYS_I64) return TCUDB_OK;
-        if (!is_arithmetic(e)) TRY(expr_cast(opt->arena, copy->args[i], type, CAST_IMPLICIT, 0, &copy->args[i], err));
+        if (!is_arithmetic(e) && !expr_rounds(e))
+            TRY(expr_cast(opt->arena, copy->args[i], type, CAST_IMPLICIT, 0, &copy->args[i], err));
     }
     *out = copy;
     return TCUDB_OK;
@@ -82,7 +83,7 @@ tcudb_status expr_narrow(Opt *opt, const Plan *input, Expr *e, Expr **out, Error
     if (e->kind == EXPR_CONST) return narrow_const(opt, e, type, out, err);
     if (e->kind == EXPR_FUNC && e->func->kind == FUNC_CAST) return narrow_cast(opt, input, e, type, out, err);
     bool branches = e->kind == EXPR_CASE || e->kind == EXPR_COALESCE;
-    return is_arithmetic(e) || branches ? narrow_args(opt, input, e, type, out, err) : TCUDB_OK;
+    return is_arithmetic(e) || expr_rounds(e) || branches ? narrow_args(opt, input, e, type, out, err) : TCUDB_OK;
 }
 
 static bool takes_narrow(AggKind kind)

@@ -131,7 +131,9 @@ tcudb_status session_copy_to(Run *run, Error *err)
     TRY(need_stream(run, run->session->io.write != NULL, "TO STDOUT", err));
     CopyEnv env = copy_env(run);
     TRY(copy_to_open(&env, stmt, stmt->plan->cols, stmt->plan->ncols, &to, err));
+    run->shape = copy_to_shape;
     tcudb_status status = session_run_plan_into(run, stmt, stmt->plan, copy_to_batch, to, err);
+    run->shape = NULL;
     if (status != TCUDB_OK) {
         copy_to_abort(to);
         return status;

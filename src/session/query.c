@@ -76,6 +76,7 @@ static ExecEnv exec_env(Run *run)
         .now = session->now,
         .cancel = &session->watch.cancel,
         .progress = &run->progress,
+        .shape = run->shape,
     };
 }
 

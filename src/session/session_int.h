@@ -54,8 +54,9 @@ typedef struct Run {
     const Value *params;
     uint32_t nparams;
     const char *tag;
-    bool locked; /* the write lock is taken */
-    Pool *pool;  /* set by session_plan */
+    bool locked;     /* the write lock is taken */
+    Pool *pool;      /* set by session_plan */
+    ExecShape shape; /* of what runs: see exec.h */
     ExecReport report;
     Progress progress;
 } Run;

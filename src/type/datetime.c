@@ -99,6 +99,10 @@ static char *put_number(char *at, uint32_t value, int width)
 {
     char reversed[12];
     int n = 0;
+    if (width == 2 ? value < 100 : width == 4 && value < 10000) {
+        digits_print(value, (uint32_t)width, at);
+        return at + width;
+    }
     do {
         reversed[n++] = (char)('0' + value % 10);
         value /= 10;

@@ -347,6 +347,13 @@ static void type_product(FuncCall *call, Type a, Type b)
     call->args[1] = b;
 }
 
+Type func_places(Type x, int32_t places)
+{
+    int integer = x.precision - x.scale + 1; /* 9.9 is rounded to 10 */
+    bool known = x.id == TYPE_NUMERIC && x.precision > 0 && places >= 0 && places <= NUM_MAX_DIGITS - integer;
+    return known ? decimal_fit(integer, places) : TYPE(TYPE_NUMERIC);
+}
+
 /* Fills in precisions and scales where the function has numeric arguments. */
 static void type_decimals(FuncCall *call, const Type *actual)
 {

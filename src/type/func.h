@@ -45,7 +45,8 @@ enum {
     FUNC_NUM_COMPARE = 0x800,  /* all alike; no numeric result */
     FUNC_NUM_INTEGER = 0x1000, /* round, ceil, floor: scale 0 */
     FUNC_NUM_ANY = 0x2000,     /* arguments as they are; the result is Num */
-    FUNC_DATE_FIELD = 0x4000   /* the result is numeric(15,0) */
+    FUNC_DATE_FIELD = 0x4000,  /* the result is numeric(15,0) */
+    FUNC_NUM_PLACES = 0x8000   /* the second argument is the result's scale: see func_places */
 };
 
 typedef enum FuncCompare { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } FuncCompare;
@@ -70,6 +71,13 @@ typedef struct FuncCall {
     Type args[FUNC_MAX_ARGS];
     Type result;
 } FuncCall;
+
+/* The type of round(x, places) and trunc(x, places) for constant places: numeric without a precision where none is
+ * known. */
+Type func_places(Type x, int32_t places);
+
+/* One function for outer(inner(...)), over inner's arguments; NULL: there is none. Results and errors are the same. */
+const Func *func_fused(const Func *outer, const Func *inner);
 
 /* A cast that changes no bit: for values of a cast whose kernel looks at the modifiers of the type it casts to. */
 const Func *func_relabel(void);
@@ -151,6 +159,10 @@ bool agg_ordered_set(Str name);
 tcudb_status text_quote_name(Str s, Buf *buf, Error *err) MUST_CHECK;
 /* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
+/* The same of value i of a vector whose type is no text, not NULL: at most NUM_TEXT_MAX bytes, and their number. */
+uint32_t vec_print(const Vector *v, uint32_t i, char *to);
+/* Text with blanks behind it up to so many characters: at most text.len + characters bytes, and their number. */
+uint32_t text_pad(Str text, uint32_t characters, char *to);
 /* A numeric value of any form as Num; not NULL. */
 Num value_num(const Value *value);
 /* What an integer, a decimal (unscaled), a date, a timestamp or a boolean holds; false: NULL or another type. The

@@ -228,34 +228,31 @@ static tcudb_status set_null(EvalCtx *ctx, Vector *out, const uint16_t *sel, uin
     return TCUDB_OK;
 }
 
-#define FIELD(...)                                                                                                     \
-    do {                                                                                                               \
-        if (sel == NULL)                                                                                               \
-            for (uint32_t row = 0; row < n; row++) {                                                                   \
-                Civil c = date_to_civil(days[row]);                                                                    \
-                to[row] = __VA_ARGS__;                                                                                 \
-            }                                                                                                          \
-        else                                                                                                           \
-            for (uint32_t i = 0; i < n; i++) {                                                                         \
-                Civil c = date_to_civil(days[sel[i]]);                                                                 \
-                to[sel[i]] = __VA_ARGS__;                                                                              \
-            }                                                                                                          \
-    } while (0)
+/* A field of finite days, from the day and what it is in the calendar. */
+#define FIELDS(name, ...)                                                                                              \
+    HOT static void name(const int32_t *days, const uint16_t *sel, uint32_t n, int64_t *to)                            \
+    {                                                                                                                  \
+        for (uint32_t row = 0; sel == NULL && row < n; row++) {                                                        \
+            UNUSED Civil c = date_to_civil(days[row]);                                                                 \
+            UNUSED uint32_t since = (uint32_t)days[row] + SINCE_SUNDAY;                                                \
+            to[row] = __VA_ARGS__;                                                                                     \
+        }                                                                                                              \
+        for (uint32_t i = 0; sel != NULL && i < n; i++) {                                                              \
+            UNUSED Civil c = date_to_civil(days[sel[i]]);                                                              \
+            UNUSED uint32_t since = (uint32_t)days[sel[i]] + SINCE_SUNDAY;                                             \
+            to[sel[i]] = __VA_ARGS__;                                                                                  \
+        }                                                                                                              \
+    }
 
-HOT static void year_fields(const int32_t *days, const uint16_t *sel, uint32_t n, int64_t *to)
-{
-    FIELD(c.year - (c.year <= 0));
-}
+/* From a Sunday before all dates to 2000-01-01. */
+enum { SINCE_SUNDAY = 7 * 400000 + 6 };
 
-HOT static void month_fields(const int32_t *days, const uint16_t *sel, uint32_t n, int64_t *to)
-{
-    FIELD(c.month);
-}
-
-HOT static void day_fields(const int32_t *days, const uint16_t *sel, uint32_t n, int64_t *to)
-{
-    FIELD(c.day);
-}
+FIELDS(year_fields, c.year - (c.year <= 0))
+FIELDS(quarter_fields, (c.month - 1) / 3 + 1)
+FIELDS(month_fields, c.month)
+FIELDS(day_fields, c.day)
+FIELDS(dow_fields, since % 7)
+FIELDS(isodow_fields, (since + 6) % 7 + 1)
 
 /* The fields that everybody asks for, of finite days; false: nothing done. */
 static bool common_fields(const Vector *args, const uint16_t *sel, uint32_t n, int64_t *to)
@@ -268,7 +265,10 @@ static bool common_fields(const Vector *args, const uint16_t *sel, uint32_t n, i
     switch (find_unit(*(const Str *)args[0].data)) {
     case UNIT_YEAR: year_fields(days, sel, n, to); return true;
     case UNIT_MONTH: month_fields(days, sel, n, to); return true;
+    case UNIT_QUARTER: quarter_fields(days, sel, n, to); return true;
     case UNIT_DAY: day_fields(days, sel, n, to); return true;
+    case UNIT_DOW: dow_fields(days, sel, n, to); return true;
+    case UNIT_ISODOW: isodow_fields(days, sel, n, to); return true;
     default: return false;
     }
 }

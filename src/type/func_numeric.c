@@ -9,6 +9,7 @@
 #include "type/type_int.h"
 
 #include <assert.h>
+#include <math.h>
 
 static bool wide_fits(int128 v)
 {
@@ -93,10 +94,29 @@ static Num num_at(const Vector *v, uint32_t row)
     return ((const Num *)v->data)[i];
 }
 
+/* Words, or wider numbers that are words: a sum is wide by its type. */
+#define DIVIDE_ROWS(B)                                                                                                 \
+    do {                                                                                                               \
+        const int64_t *a = args[0].data;                                                                               \
+        const B *b = args[1].data;                                                                                     \
+        const size_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);                                                       \
+        EACH_ROW(i, row)                                                                                               \
+        {                                                                                                              \
+            const B y = b[row * sb];                                                                                   \
+            const int64_t word = (int64_t)y;                                                                           \
+            if (word == y && num_div_words(a[row * sa], scale_a, word, scale_b, &to[row])) continue;                   \
+            TRY(num_div(num_at(&args[0], row), num_at(&args[1], row), &to[row], err));                                 \
+        }                                                                                                              \
+        return TCUDB_OK;                                                                                               \
+    } while (0)
+
 KERNEL(numeric_div)
 {
     Num *to = out->data;
+    const int32_t scale_a = args[0].type.scale, scale_b = args[1].type.scale;
     assert(out->phys == PHYS_NUM);
+    if (args[0].phys == PHYS_I64 && args[1].phys == PHYS_I64) DIVIDE_ROWS(int64_t);
+    if (args[0].phys == PHYS_I64 && args[1].phys == PHYS_I128) DIVIDE_ROWS(int128);
     EACH_ROW(i, row) TRY(num_div(num_at(&args[0], row), num_at(&args[1], row), &to[row], err));
     return TCUDB_OK;
 }
@@ -174,6 +194,49 @@ static tcudb_status num_log10(Num v, Num *out, Error *err)
 
 typedef enum Whole { WHOLE_FLOOR, WHOLE_CEIL, WHOLE_ROUND, WHOLE_TRUNC } Whole;
 
+/* Below 2^52 a double holds a number and half a power more, and its quotient by a power of at most 10^15 is further
+ * from the next integer than it is rounded: cut off it is the whole quotient, and the doubles are divided several at
+ * once. false: a number was too large. */
+#define CUT_ROWS(ADD, FIX)                                                                                             \
+    do {                                                                                                               \
+        for (uint32_t row = 0; sel == NULL && row < n; row++) {                                                        \
+            const int64_t w = from[row];                                                                               \
+            large |= w >= limit || w <= -limit;                                                                        \
+            const double x = (double)w;                                                                                \
+            const int64_t q = (int64_t)((x + (ADD)) / power);                                                          \
+            to[row] = q + (FIX);                                                                                       \
+        }                                                                                                              \
+        for (uint32_t i = 0; sel != NULL && i < n; i++) {                                                              \
+            const int64_t w = from[sel[i]];                                                                            \
+            large |= w >= limit || w <= -limit;                                                                        \
+            const double x = (double)w;                                                                                \
+            const int64_t q = (int64_t)((x + (ADD)) / power);                                                          \
+            to[sel[i]] = q + (FIX);                                                                                    \
+        }                                                                                                              \
+    } while (0)
+
+HOT static bool cut_words(const int64_t *from, const uint16_t *sel, uint32_t n, double power, Whole way, int64_t *to)
+{
+    const double half = power / 2;
+    const int64_t limit = (INT64_C(1) << 52) - (int64_t)half, p = (int64_t)power;
+    bool large = false;
+    switch (way) {
+    case WHOLE_FLOOR: CUT_ROWS(0, -(q * p > w)); break;
+    case WHOLE_CEIL: CUT_ROWS(0, q * p < w); break;
+    case WHOLE_ROUND: CUT_ROWS(copysign(half, x), 0); break;
+    case WHOLE_TRUNC: CUT_ROWS(0, 0); break;
+    }
+    return !large;
+}
+
+/* Words to words of a smaller scale by cut_words, where that can be. */
+static bool cut_scale(const Vector *args, const uint16_t *sel, uint32_t n, Whole way, Vector *out)
+{
+    int down = args[0].type.scale - out->type.scale;
+    bool words = args[0].phys == PHYS_I64 && out->phys == PHYS_I64 && args[0].form == VEC_FLAT;
+    return words && down > 0 && down <= 15 && cut_words(args[0].data, sel, n, (double)num_pow10(down), way, out->data);
+}
+
 /* Scaled numbers to whole ones, as words; false: one was too large for that. */
 #define WHOLE_WORDS(A, R)                                                                                              \
     do {                                                                                                               \
@@ -213,6 +276,7 @@ static bool takes_words(const Vector *arg, const Vector *out)
 #define NUM_WHOLE(name, FN, WAY)                                                                                       \
     KERNEL(name)                                                                                                       \
     {                                                                                                                  \
+        if (takes_words(&args[0], out) && cut_scale(args, sel, n, WAY, out)) return TCUDB_OK;                          \
         if (takes_words(&args[0], out) && whole_words(args, sel, n, WAY, out)) return TCUDB_OK;                        \
         NUM_ROWS(FN)                                                                                                   \
         return TCUDB_OK;                                                                                               \
@@ -363,7 +427,7 @@ NUM_BINARY(numeric_gcd, num_gcd)
 NUM_BINARY(numeric_lcm, num_lcm)
 
 #define NUM_TO_SCALE(name, FN)                                                                                         \
-    KERNEL(name)                                                                                                       \
+    static KERNEL(name)                                                                                                \
     {                                                                                                                  \
         const int32_t *scales = args[1].data;                                                                          \
         Num *to = out->data;                                                                                           \
@@ -372,8 +436,41 @@ NUM_BINARY(numeric_lcm, num_lcm)
         return TCUDB_OK;                                                                                               \
     }
 
-NUM_TO_SCALE(numeric_round_to, num_round)
-NUM_TO_SCALE(numeric_trunc_to, num_trunc)
+NUM_TO_SCALE(num_round_to, num_round)
+NUM_TO_SCALE(num_trunc_to, num_trunc)
+
+/* To a scale that the result's type has: as words where they are, else one by one. */
+static tcudb_status round_scaled(const Vector *args, const uint16_t *sel, uint32_t n, bool trunc, Vector *out,
+                                 Error *err)
+{
+    int scale = out->type.scale, up = scale - args[0].type.scale;
+    if (args[0].phys == PHYS_I64 && out->phys == PHYS_I64 && up >= 0) {
+        const int64_t factor = (int64_t)num_pow10(up); /* the result's type has room */
+        UNARY_LOOPS(int64_t, int64_t, r = x * factor);
+        return TCUDB_OK;
+    }
+    if (cut_scale(args, sel, n, trunc ? WHOLE_TRUNC : WHOLE_ROUND, out)) return TCUDB_OK;
+    EACH_ROW(i, row)
+    {
+        Num r;
+        TRY(trunc ? num_trunc(num_at(&args[0], row), scale, &r, err)
+                  : num_round(num_at(&args[0], row), scale, &r, err));
+        TRY(store_num(r, out, row, err));
+    }
+    return TCUDB_OK;
+}
+
+KERNEL(numeric_round_to)
+{
+    if (out->phys == PHYS_NUM) return num_round_to(ctx, args, nargs, sel, n, out, err);
+    return round_scaled(args, sel, n, false, out, err);
+}
+
+KERNEL(numeric_trunc_to)
+{
+    if (out->phys == PHYS_NUM) return num_trunc_to(ctx, args, nargs, sel, n, out, err);
+    return round_scaled(args, sel, n, true, out, err);
+}
 
 static int min_scale(Num v)
 {
@@ -522,6 +619,10 @@ KERNEL(numeric_to_numeric)
             UNARY_LOOPS(T, int64_t, r = x * power);                                                                    \
             return TCUDB_OK;                                                                                           \
         }                                                                                                              \
+        if (out->phys == PHYS_NUM) {                                                                                   \
+            UNARY_LOOPS(T, Num, r = NUM_INT(x));                                                                       \
+            return TCUDB_OK;                                                                                           \
+        }                                                                                                              \
         EACH_ROW(i, row) TRY(store_num(NUM_INT(a[row * sa]), out, row, err));                                          \
         return TCUDB_OK;                                                                                               \
     }
@@ -623,4 +724,86 @@ KERNEL(float8_to_numeric)
         TRY(store_num(v, out, row, err));
     }
     return TCUDB_OK;
+}
+
+/* ---- quotients as float8 ------------------------------------------------------------------- */
+
+/* Half of what the last digit of PostgreSQL's quotient is worth, for a quotient q > 0: its scale is 16 - 4 x the
+ * base-10000 exponent or more. 0: q is out of the table. */
+static inline double half_digit(double q)
+{
+    double h = q >= 1e8 ? 0.5e-8 : q >= 1e4 ? 0.5e-12 : q >= 1 ? 0.5e-16 : q >= 1e-4 ? 0.5e-20 : 0.5e-24;
+    return q >= 1e-8 && q < 1e12 ? h : 0;
+}
+
+/* x / y of exact doubles as the nearest double of the decimal quotient. Rounding to decimal digits moves a quotient by
+ * half_digit at most: where it is further than that from the middle between two doubles, both have the same nearest
+ * double, which the machine's division finds. false: it is not, or x or y is not exact. */
+static inline bool nearest_quotient(double x, double y, double *out)
+{
+    const double most = 9007199254740992.0, margin = 1 + 1e-10; /* 2^53 */
+    double q = x / y, rest = fabs(fma(-q, y, x)), size = fabs(q), gap;
+    uint64_t bits;
+    memcpy(&bits, &size, sizeof bits);
+    bool power = (bits & ((UINT64_C(1) << 52) - 1)) == 0; /* the gap below a power of two is half of that above */
+    bits &= ~((UINT64_C(1) << 52) - 1);
+    memcpy(&gap, &bits, sizeof gap);
+    double half_gap = gap * 0x1p-53 * fabs(y), moved = half_digit(size);
+    bool sure = !power & (moved > 0) & ((rest + moved * fabs(y)) * margin < half_gap);
+    *out = x == 0 ? 0 : q;
+    return (fabs(x) <= most) & (fabs(y) <= most) & (y != 0) & (sure | (x == 0));
+}
+
+/* a x 10^up[0] / (b x 10^up[1]) where that is sure; unsure[row]: it is not. */
+HOT static bool sure_quotients(const Vector *args, const uint16_t *sel, uint32_t n, const double up[2], double *to,
+                               uint8_t *unsure)
+{
+    const int64_t *a = args[0].data, *b = args[1].data;
+    const uint32_t sa = STRIDE(args[0]), sb = STRIDE(args[1]);
+    uint8_t any = 0;
+    if (sel == NULL && sa == 1 && sb == 1) {
+        for (uint32_t row = 0; row < n; row++) {
+            unsure[row] = !nearest_quotient((double)a[row] * up[0], (double)b[row] * up[1], &to[row]);
+            any |= unsure[row];
+        }
+        return !any;
+    }
+    EACH_ROW(i, row)
+    {
+        unsure[row] = !nearest_quotient((double)a[row * sa] * up[0], (double)b[row * sb] * up[1], &to[row]);
+        any |= unsure[row];
+    }
+    return !any;
+}
+
+/* (a / b)::float8: the double that is nearest to PostgreSQL's quotient. */
+static KERNEL(numeric_div_float8)
+{
+    double *to = out->data;
+    const int most = 15; /* 10^15 is exact, and more would leave no room for a number */
+    int up = args[1].type.scale - args[0].type.scale;
+    bool words = args[0].phys == PHYS_I64 && args[1].phys == PHYS_I64 && up >= -most && up <= most;
+    uint8_t *unsure = NULL;
+    if (words) {
+        double powers[2] = {(double)num_pow10(up > 0 ? up : 0), (double)num_pow10(up < 0 ? -up : 0)};
+        unsure = arena_alloc_raw(ctx->arena, live_rows(sel, n) + 64, err);
+        TRY_PTR(unsure);
+        if (sure_quotients(args, sel, n, powers, to, unsure)) return TCUDB_OK;
+    }
+    EACH_ROW(i, row)
+    {
+        Num quotient;
+        if (words && !unsure[row]) continue;
+        TRY(num_div(num_at(&args[0], row), num_at(&args[1], row), &quotient, err));
+        to[row] = num_to_float8(quotient);
+    }
+    return TCUDB_OK;
+}
+
+const Func *func_fused(const Func *outer, const Func *inner)
+{
+    static const Func quotient = {
+        "/",         FUNC_OPERATOR,     FUNC_STRICT | FUNC_NUM_ANY, CMP_NONE, 2, false, {TYPE_NUMERIC, TYPE_NUMERIC},
+        TYPE_FLOAT8, numeric_div_float8};
+    return outer->eval == numeric_to_float8 && inner->eval == numeric_div ? &quotient : NULL;
 }

@@ -52,19 +52,23 @@ static uint128 magnitude(int128 v)
     return v < 0 ? -(uint128)v : (uint128)v;
 }
 
-int num_digits(int128 v)
+static inline int word_digits(uint64_t m)
+{
+    int d = (int)(bit_width64(m) * 1233 >> 12); /* log10(2) as 1233/4096: right or one too few */
+    return d + (d < 20 && m >= pow10_64[d]);
+}
+
+static inline int digits_of(int128 v)
 {
     uint128 m = magnitude(v);
-    int n = 0;
-    if (m >= (uint128)pow10_64[19]) {
-        m /= pow10_64[19];
-        n = 19;
-    }
-    if (m >= (uint128)pow10_64[19]) return 39;
-    uint64_t low = (uint64_t)m;
-    int d = (int)(bit_width64(low) * 1233 >> 12); /* log10(2) as 1233/4096: right or one too few */
-    if (d < 20 && low >= pow10_64[d]) d++;
-    return n + d;
+    if (m >> 64 == 0) return word_digits((uint64_t)m);
+    m /= pow10_64[19];
+    return m >= (uint128)pow10_64[19] ? 39 : 19 + word_digits((uint64_t)m);
+}
+
+int num_digits(int128 v)
+{
+    return digits_of(v);
 }
 
 static bool fits(int128 v)
@@ -262,13 +266,13 @@ tcudb_status num_mul(Num a, Num b, Num *out, Error *err)
 }
 
 /* The power of ten of the first digit. */
-static int exponent_of(Num a)
+static inline int exponent_of(Num a)
 {
-    return a.value == 0 ? 0 : num_digits(a.value) - 1 - a.scale;
+    return a.value == 0 ? 0 : digits_of(a.value) - 1 - a.scale;
 }
 
 /* The base-10000 exponent of a number whose first digit has that power of ten. */
-static int weight_of(int exponent)
+static inline int weight_of(int exponent)
 {
     return exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
 }
@@ -284,14 +288,14 @@ static int leading_digit(Num a, int weight)
 }
 
 /* Whether a's leading base-10000 digit is at most b's: mostly they have different numbers of decimal digits. */
-static bool leads_no_more(Num a, int ea, Num b, int eb)
+static inline bool leads_no_more(Num a, int ea, Num b, int eb)
 {
     int wa = weight_of(ea), wb = weight_of(eb), na = ea - 4 * wa, nb = eb - 4 * wb;
     if (a.value == 0 || na != nb) return a.value == 0 || na < nb;
     return leading_digit(a, wa) <= leading_digit(b, wb);
 }
 
-static int division_scale(Num a, Num b)
+static inline int division_scale(Num a, Num b)
 {
     int ea = exponent_of(a), eb = exponent_of(b);
     int weight = weight_of(ea) - weight_of(eb) - leads_no_more(a, ea, b, eb);
@@ -302,12 +306,12 @@ static int division_scale(Num a, Num b)
 }
 
 /* a / b at a given scale, rounded half away from zero or truncated. */
-static tcudb_status divide_at(Num a, Num b, int scale, bool round, Num *out, Error *err)
+static inline tcudb_status divide_at(Num a, Num b, int scale, bool round, Num *out, Error *err)
 {
     int shift = scale - a.scale + b.scale;
     assert(b.value != 0);
     if (a.value == 0) return make_finite(0, scale, out, err);
-    int digits = num_digits(a.value) + shift;
+    int digits = digits_of(a.value) + shift;
     if (shift < 0 || digits > 77) return num_overflow(err);
     uint128 d = magnitude(b.value), value, rest;
     if (digits <= NUM_MAX_DIGITS) {
@@ -326,6 +330,37 @@ static tcudb_status divide_at(Num a, Num b, int scale, bool round, Num *out, Err
     return make_finite(negative ? -(int128)value : (int128)value, scale, out, err);
 }
 
+/* The leading base-10000 digit of a word with so many digits and that scale, none of whose digits is beyond `weight`.
+ */
+static inline uint64_t leading_of_word(uint64_t v, int scale, int weight)
+{
+    int drop = scale + 4 * weight; /* at least -3: a digit's place in its base-10000 digit */
+    return v * pow10_64[drop < 0 ? -drop : 0] / pow10_64[drop > 0 ? drop : 0];
+}
+
+/* Without branches that depend on the digits: which of them is taken is hard to guess. */
+bool num_div_words(int64_t a, int32_t scale_a, int64_t b, int32_t scale_b, Num *out)
+{
+    if (a == 0 || b == 0 || scale_a > 19 || scale_b > 19) return false;
+    uint64_t x = (uint64_t)magnitude(a), y = (uint64_t)magnitude(b);
+    int dx = word_digits(x), wx = (dx - 1 - scale_a) >> 2, wy = (word_digits(y) - 1 - scale_b) >> 2;
+    int leads = leading_of_word(x, scale_a, wx) <= leading_of_word(y, scale_b, wy);
+    int scale = 16 - 4 * (wx - wy - leads);
+    scale = scale < scale_a ? scale_a : scale;
+    scale = scale < scale_b ? scale_b : scale;
+    int shift = scale - scale_a + scale_b;
+    if (dx + shift > NUM_MAX_DIGITS) return false;
+    uint128 dividend = (uint128)x * pow10_64[shift < 19 ? shift : 19] * pow10_64[shift > 19 ? shift - 19 : 0];
+    uint64_t high = (uint64_t)(dividend >> 64), top = high / y;
+    uint64_t low = (uint64_t)(((uint128)(high - top * y) << 64 | (uint64_t)dividend) / y);
+    uint64_t rest = (uint64_t)dividend - low * y;
+    uint128 value = ((uint128)top << 64 | low) + (rest >= y - rest);
+    out->value = (a < 0) != (b < 0) ? -(int128)value : (int128)value;
+    out->scale = scale;
+    out->kind = NUM_FINITE;
+    return true;
+}
+
 tcudb_status num_div(Num a, Num b, Num *out, Error *err)
 {
     if (a.kind == NUM_NAN || b.kind == NUM_NAN) {
@@ -333,6 +368,8 @@ tcudb_status num_div(Num a, Num b, Num *out, Error *err)
         return TCUDB_OK;
     }
     if (b.kind == NUM_FINITE && b.value == 0) return division_by_zero(err);
+    bool words = a.kind == NUM_FINITE && b.kind == NUM_FINITE && is_word(a.value) && is_word(b.value);
+    if (words && num_div_words((int64_t)a.value, a.scale, (int64_t)b.value, b.scale, out)) return TCUDB_OK;
     if (a.kind != NUM_FINITE) {
         bool nan = b.kind != NUM_FINITE;
         *out = special(nan ? NUM_NAN : sign_of(a) * sign_of(b) > 0 ? NUM_PINF : NUM_NINF);
@@ -410,6 +447,13 @@ tcudb_status num_trunc(Num a, int scale, Num *out, Error *err)
 
 int num_compare(Num a, Num b)
 {
+    bool words = a.kind == NUM_FINITE && b.kind == NUM_FINITE && is_word(a.value) && is_word(b.value);
+    if (words && a.scale <= NUM_I64_DIGITS && b.scale <= NUM_I64_DIGITS) {
+        int up = b.scale - a.scale;
+        int128 x = (int128)(int64_t)a.value * (int64_t)pow10_64[up > 0 ? up : 0];
+        int128 y = (int128)(int64_t)b.value * (int64_t)pow10_64[up < 0 ? -up : 0];
+        return (x > y) - (x < y);
+    }
     if (a.kind != NUM_FINITE || b.kind != NUM_FINITE) {
         static const int8_t rank[] = {[NUM_FINITE] = 1, [NUM_NAN] = 3, [NUM_PINF] = 2, [NUM_NINF] = 0};
         return (rank[a.kind] > rank[b.kind]) - (rank[a.kind] < rank[b.kind]);
@@ -519,12 +563,31 @@ tcudb_status num_from_float4(float v, Num *out, Error *err)
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
+static uint32_t print_word(uint64_t m, bool negative, uint32_t scale, char *buffer)
+{
+    uint64_t power = pow10_64[scale], whole = m / power;
+    uint32_t len = negative, digits = (uint32_t)word_digits(whole);
+    buffer[0] = '-';
+    if (digits == 0) digits = 1;
+    digits_print(whole, digits, buffer + len);
+    len += digits;
+    if (scale > 0) {
+        buffer[len] = '.';
+        digits_print(m - whole * power, scale, buffer + len + 1);
+        len += scale + 1;
+    }
+    buffer[len] = '\0';
+    return len;
+}
+
 uint32_t num_print(Num a, char buffer[NUM_TEXT_MAX])
 {
     static const char *const names[] = {[NUM_NAN] = "NaN", [NUM_PINF] = "Infinity", [NUM_NINF] = "-Infinity"};
     if (a.kind != NUM_FINITE) return (uint32_t)snprintf(buffer, NUM_TEXT_MAX, "%s", names[a.kind]);
     char reversed[NUM_TEXT_MAX];
     uint128 m = magnitude(a.value);
+    if (m >> 64 == 0 && a.scale <= NUM_I64_DIGITS)
+        return print_word((uint64_t)m, a.value < 0, (uint32_t)a.scale, buffer);
     uint32_t n = 0, len = 0;
     int behind = a.scale;
     while (m > 0 || behind >= 0) {

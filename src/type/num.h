@@ -28,6 +28,8 @@ tcudb_status num_sub(Num a, Num b, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_mul(Num a, Num b, Num *out, Error *err) MUST_CHECK;
 /* PostgreSQL's scale (select_div_scale); 22012 for a zero divisor. */
 tcudb_status num_div(Num a, Num b, Num *out, Error *err) MUST_CHECK;
+/* The same of words; false: not done, not even an error. */
+bool num_div_words(int64_t a, int32_t scale_a, int64_t b, int32_t scale_b, Num *out);
 /* Rounded to `scale` digits behind the point; negative scales round left of it. */
 tcudb_status num_round(Num a, int scale, Num *out, Error *err) MUST_CHECK;
 tcudb_status num_trunc(Num a, int scale, Num *out, Error *err) MUST_CHECK;

@@ -81,10 +81,15 @@ tcudb_status int_parse(Str text, int64_t lo, int64_t hi, const char *type_name_,
     return TCUDB_OK;
 }
 
-static const char two_digits[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142"
-    "43444546474849505152535455565758596061626364656667686970717273747576777879808182838485"
-    "8687888990919293949596979899";
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142"
+                            "43444546474849505152535455565758596061626364656667686970717273747576777879808182838485"
+                            "8687888990919293949596979899";
+
+void digits_print(uint64_t value, uint32_t digits, char *to)
+{
+    for (; digits >= 2; digits -= 2, value /= 100) memcpy(to + digits - 2, pairs + 2 * (value % 100), 2);
+    if (digits == 1) *to = (char)('0' + value % 10);
+}
 
 static int decimal_digits(uint64_t m)
 {
@@ -96,20 +101,11 @@ static int decimal_digits(uint64_t m)
 uint32_t int_print(int64_t value, char *buffer)
 {
     uint64_t m = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    uint32_t n = value < 0;
-    if (value < 0) buffer[0] = '-';
-    n += (uint32_t)decimal_digits(m);
-    buffer[n] = '\0';
-    for (uint32_t at = n;; m /= 100) { /* two digits a division, from the end */
-        if (m < 10) {
-            buffer[--at] = (char)('0' + m);
-            break;
-        }
-        at -= 2;
-        memcpy(buffer + at, two_digits + 2 * (m % 100), 2);
-        if (m < 100) break;
-    }
-    return n;
+    uint32_t sign = value < 0, n = (uint32_t)decimal_digits(m);
+    buffer[0] = '-';
+    digits_print(m, n, buffer + sign);
+    buffer[sign + n] = '\0';
+    return sign + n;
 }
 
 /* ---- floats -------------------------------------------------------------------------------- */

@@ -158,6 +158,8 @@ FuncEvalType numeric_to_numeric, interval_to_interval, timestamp_to_timestamp, a
 
 /* Text forms. *_print write a NUL-terminated text of less than NUM_TEXT_MAX bytes and return its length. */
 uint32_t int_print(int64_t value, char *buffer);
+/* The last `digits` digits of the value, zeros in front; no NUL. */
+void digits_print(uint64_t value, uint32_t digits, char *to);
 uint32_t float4_print(float value, char *buffer);
 uint32_t float8_print(double value, char *buffer);
 tcudb_status bool_parse(Str text, bool *out, Error *err) MUST_CHECK;

@@ -45,36 +45,63 @@ bool value_int64(const Value *value, int64_t *out)
     return true;
 }
 
+uint32_t text_pad(Str text, uint32_t characters, char *to)
+{
+    uint32_t have = utf8_length(text), more = have < characters ? characters - have : 0;
+    if (text.len > 0) memcpy(to, text.ptr, text.len);
+    memset(to + text.len, ' ', more);
+    return text.len + more;
+}
+
 static tcudb_status print_bpchar(const Value *value, Buf *buf, Error *err)
 {
-    TRY(buf_str(buf, value->str, err));
-    for (uint32_t have = utf8_length(value->str); have < value->type.length; have++) TRY(buf_char(buf, ' ', err));
+    TRY(buf_reserve(buf, (size_t)value->str.len + value->type.length, err));
+    buf->len += text_pad(value->str, value->type.length, buf->data + buf->len);
     return TCUDB_OK;
+}
+
+/* A value that is no text, at most NUM_TEXT_MAX bytes. */
+static uint32_t print_short(const Value *value, char *to)
+{
+    switch ((TypeId)value->type.id) {
+    case TYPE_BOOL: *to = value->b ? 't' : 'f'; return 1;
+    case TYPE_INT2: return int_print(value->i16, to);
+    case TYPE_INT4: return int_print(value->i32, to);
+    case TYPE_INT8: return int_print(value->i64, to);
+    case TYPE_NUMERIC: return num_print(value_num(value), to);
+    case TYPE_FLOAT4: return float4_print(value->f32, to);
+    case TYPE_FLOAT8: return float8_print(value->f64, to);
+    case TYPE_DATE: return date_print(value->i32, to);
+    case TYPE_TIMESTAMP: return timestamp_print(value->i64, to);
+    case TYPE_INTERVAL: return interval_print(value->interval, to);
+    default: return 0;
+    }
 }
 
 tcudb_status value_print(const Value *value, Buf *buf, Error *err)
 {
-    char text[NUM_TEXT_MAX];
     assert(!value->null);
-    switch ((TypeId)value->type.id) {
-    case TYPE_BOOL: return buf_char(buf, value->b ? 't' : 'f', err);
-    case TYPE_INT2: return buf_append(buf, text, int_print(value->i16, text), err);
-    case TYPE_INT4: return buf_append(buf, text, int_print(value->i32, text), err);
-    case TYPE_INT8: return buf_append(buf, text, int_print(value->i64, text), err);
-    case TYPE_NUMERIC: return buf_append(buf, text, num_print(value_num(value), text), err);
-    case TYPE_FLOAT4: return buf_append(buf, text, float4_print(value->f32, text), err);
-    case TYPE_FLOAT8: return buf_append(buf, text, float8_print(value->f64, text), err);
-    case TYPE_DATE: return buf_append(buf, text, date_print(value->i32, text), err);
-    case TYPE_TIMESTAMP: return buf_append(buf, text, timestamp_print(value->i64, text), err);
-    case TYPE_INTERVAL: return buf_append(buf, text, interval_print(value->interval, text), err);
-    case TYPE_BPCHAR: return print_bpchar(value, buf, err);
-    case TYPE_UNKNOWN:
-    case TYPE_TEXT:
-    case TYPE_VARCHAR: return buf_str(buf, value->str, err);
-    case TYPE_NONE:
-    case TYPE_COUNT: break;
+    if (value->type.id == TYPE_BPCHAR) return print_bpchar(value, buf, err);
+    if (type_is_text(value->type)) return buf_str(buf, value->str, err);
+    TRY(buf_reserve(buf, NUM_TEXT_MAX, err));
+    buf->len += print_short(value, buf->data + buf->len);
+    return TCUDB_OK;
+}
+
+uint32_t vec_print(const Vector *v, uint32_t i, char *to)
+{
+    uint32_t at = v->form == VEC_CONST ? 0 : i;
+    switch ((TypeId)v->type.id) {
+    case TYPE_INT4: return int_print(((const int32_t *)v->data)[at], to);
+    case TYPE_INT8: return int_print(((const int64_t *)v->data)[at], to);
+    case TYPE_DATE: return date_print(((const int32_t *)v->data)[at], to);
+    case TYPE_NUMERIC:
+        if (v->phys != PHYS_I64) break;
+        return num_print((Num){.value = ((const int64_t *)v->data)[at], .scale = v->type.scale}, to);
+    default: break;
     }
-    return error_set(err, SQLSTATE_INTERNAL_ERROR, "a value without a type cannot be printed");
+    Value value = vec_value(v, i);
+    return print_short(&value, to);
 }
 
 #define ORDER(a, b) (((a) > (b)) - ((a) < (b)))

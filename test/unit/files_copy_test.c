@@ -207,13 +207,16 @@ static void options_as_postgres(void **state)
 
 typedef struct Out {
     CopyTo *to;
+    Arena arena;
     Error err;
 } Out;
 
 static void out_batch(void *ctx, const Batch *batch)
 {
     Out *out = ctx;
-    test_ok(copy_to_batch(out->to, batch, &out->err), &out->err);
+    Batch pieces;
+    test_ok(copy_to_shape(out->to, &out->arena, batch, &pieces, &out->err), &out->err);
+    test_ok(copy_to_batch(out->to, &pieces, &out->err), &out->err);
 }
 
 static Buf copy_out(TestDb *t, const char *options)
@@ -231,10 +234,12 @@ static Buf copy_out(TestDb *t, const char *options)
     static const char *const names[] = {"a", "b", "c", "d"};
     for (uint32_t i = 0; i < 4; i++) cols[i] = (PlanCol){.id = i + 1, .type = t_columns[i].type, .name = names[i]};
     Out out = {0};
+    arena_init(&out.arena, NULL);
     test_ok(copy_to_open(&env, &stmt, cols, 4, &out.to, &out.err), &out.err);
     test_each_batch(t, "t", out_batch, &out);
     uint64_t rows;
     test_ok(copy_to_close(out.to, &rows, &out.err), &out.err);
+    arena_free(&out.arena);
     assert_int_equal(rows, table_rows(txn_table(t->txn, STR_LIT("t"))));
     assert_non_null(buf_cstr(&pipe.out, &out.err));
     return pipe.out;

@@ -1,0 +1,23 @@
+-- round and trunc to constant places, ceil and floor: over words, wide numbers and numbers without a precision.
+create table r(id int, a numeric(15,2), b numeric(18,6), c numeric(30,4), d numeric, e numeric(38,0), f numeric(5,4));
+insert into r values (1, 1.25, 0.000001, 1234.5678, 1.2345678, 99999999999999999999999999999999999999, 9.9999);
+insert into r values (2, -1.25, -0.000005, -1234.5650, -1.5, -99999999999999999999999999999999999999, -9.9999);
+insert into r values (3, 9999999999999.99, 999999999999.999999, 99999999999999999999999999.9999, 'NaN', 0, 0.00005);
+insert into r values (4, -9999999999999.99, -999999999999.999999, -99999999999999999999999999.9999, 'Infinity', 1, -0.00005);
+insert into r values (5, null, null, null, null, null, null);
+insert into r values (6, 0.05, 0.5, 0.00005, 0.5, 5, 0.5), (7, -0.05, -0.5, -0.00005, -0.5, -5, -0.5), (8, 45035996273704.95, 4503599627.370495, 450359962737049.5, 2.5, 25, 2.5);
+select id, round(a, 1), trunc(a, 1), round(a, 0), trunc(a, 0), round(a, 2), round(a, 5), trunc(a, 4), ceil(a), floor(a), round(a), trunc(a) from r order by id;
+select id, round(b, 1), trunc(b, 5), round(b, 5), round(b, 3), trunc(b, 3), round(b, 6), round(b, 9), ceil(b), floor(b), round(b) from r order by id;
+select id, round(c, 1), trunc(c, 1), round(c, 3), trunc(c, 0), round(c, 4), ceil(c), floor(c), round(c) from r order by id;
+select id, round(d, 1), trunc(d, 1), round(d, 5), ceil(d), floor(d) from r where id <> 99 order by id;
+select id, round(e, 0), trunc(e, 0), round(e, -1), round(f, 3), round(f, 0), trunc(f, 2), round(f, -1) from r where id > 2 order by id;
+select id, round(a, -1), trunc(a, -2), round(a, -14), round(b, -3), trunc(c, -30) from r order by id;
+select id, round(a, id), trunc(b, id - 3), round(a, null) from r order by id;
+select sum(round(a, 1)), avg(round(a, 1)), min(round(a, 1)), max(round(a, 1)), sum(trunc(b, 2)), sum(round(c, 2)) from r where id <> 4;
+select sum(round(a * b, 3)), sum(round(a * f, 1)), sum(trunc(a * f, 1)), sum(ceil(a * f)), sum(floor(a * f)) from r where id > 5 or id < 3;
+select sum(round(a * 2, 1)), sum(ceil(a * 3)), sum(floor(a * -3)), sum(round(a * 5)), sum(trunc(a * 7)), sum(abs(a - 25)) from r;
+select round(a, 1) k, count(*) from r group by 1 order by 1;
+select id from r where round(a, 1) = 1.3 or round(b, 1) = -0.5 order by id;
+select case when id > 4 then round(a, 1) else round(a, 2) end, coalesce(round(a, 1), 7) from r order by id;
+select sum(round(v::numeric(12,3) / 1000, 2)), sum(round(v::numeric(12,3) * 0.001, 2)), sum(trunc((v * 0.37)::numeric(10,2), 1)), sum(round((v * -0.37)::numeric(10,2), 1)) from generate_series(-5000, 5000) v;
+select count(*) from (select round((v / 8.0)::numeric(9,3), 2) x, v from generate_series(-4000, 4000) v) q where x <> round((v / 8.0)::numeric, 2);

@@ -1,0 +1,23 @@
+-- Values of different scales that meet: sums show the largest scale that came, extremes the one of the value.
+create table s(id int, g int, i int, a numeric(15,2), b numeric(12,4), n numeric, f float8);
+insert into s values (1, 1, 3, 1.25, 0.0001, 1.5, 1.5), (2, 1, -7, -1.25, 7.0000, 'NaN', 'NaN'), (3, 2, 2147483647, 9999999999999.99, 99999999.9999, 1e-20, 'Infinity'), (4, 2, -2147483648, null, -99999999.9999, -1e17, '-Infinity'), (5, 3, null, 0, 0, 0, '-0'), (6, 3, 5, 5.00, 5.0000, 5, 0), (7, 4, null, null, null, null, null), (8, 5, 5, 5.00, 5.0000, 5.0, 5);
+select sum(case when i > 0 then a when i < 0 then b else 1 end), sum(case when i > 0 then 1 else 2 end), sum(case when id = 1 then b when id = 2 then 3 end) from s;
+select g, sum(case when i > 0 then a when i < 0 then b else 1 end), avg(case when i > 4 then a else i end) from s group by g order by g;
+select id, greatest(a, i), least(a, i), greatest(a, b), least(a, b), greatest(b, a, i), least(i, b, a), greatest(i, a) from s order by id;
+select sum(greatest(a, i)), sum(least(a, b)), sum(least(a, i)) from s where id <> 4;
+select max(greatest(a, b)), min(least(a, i)), max(n), min(n), max(f), min(f) from s;
+select g, max(n), min(n), max(f), min(f), max(a), min(b), max(n + 0.00), min(f * 1) from s group by g order by g;
+select max(n), min(n), max(f), min(f) from s where id not in (2);
+select max(n), min(n), max(f), min(f) from s where id in (5, 6);
+select max(x), min(x), max(y), min(y) from (values (float8 '0', interval '1 day'), ('-0', '24:00:00'), (null, null)) q(x, y);
+select max(x), min(x), max(y), min(y) from (values (float8 '-0', interval '24:00:00'), ('0', '1 day')) q(x, y);
+select max(x::float4), min(x::float4), max(x) over (), min(x) over () from (values (float8 '-0'), ('0'), ('-0')) q(x) group by x;
+select max(n), min(n) from s where id in (6, 8);
+select max(x), min(x) from (select case when id % 2 = 0 then a * 1000000 * a else b end x from s) q;
+select count(*) from s where greatest(a, i) > 4 and least(i, b) < 5;
+select sum(n) from s where id <> 2;
+select sum(n), avg(n) from s where id in (1, 3, 5, 6);
+select sum(case when v % 3 = 0 then v::numeric(10,2) when v % 3 = 1 then v * 0.001 else v end), sum(greatest(v * 0.5, v)), sum(least((v % 10)::numeric(5,1), 4.25)) from generate_series(-3000, 3000) v;
+select extract(dow from d), extract(isodow from d), extract(quarter from d), extract(month from d), extract(day from d), extract(year from d) from (values (date '0001-01-01'), ('4713-11-24 BC'), ('5874897-12-31'), ('2000-01-01'), ('1999-12-31'), ('2000-02-29'), ('0044-03-15 BC'), (null)) q(d);
+select sum(extract(dow from d) * 7 + extract(isodow from d)), sum(extract(quarter from d) + extract(day from d)), sum(extract(doy from d)), sum(extract(week from d)) from (select date '1890-01-01' + v d from generate_series(0, 90000) v) q;
+select extract(dow from d), extract(quarter from d) from (values (date 'infinity'), ('2001-02-03'), (null)) q(d);
