@@ -36,7 +36,7 @@ static const Plan *leaf_of_col(const Plan *plan, ColId *col)
                 below = plan->inputs[0];
                 break;
             }
-        } else if (plan_passes(plan)) {
+        } else if (plan_passes(plan) || plan->kind == PLAN_WINDOW) {
             for (uint32_t i = 0; i < plan->ninputs && below == NULL; i++)
                 if (plan_find_col(plan->inputs[i], *col) != NULL) below = plan->inputs[i];
         }

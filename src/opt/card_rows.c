@@ -136,8 +136,21 @@ static double apply_rows(const Plan *plan)
     return plan->inputs[0]->rows * plan->inputs[1]->rows;
 }
 
+/* The first rows of each partition of a window: their share of all. */
+static double numbered_share(const Opt *opt, const Plan *window, int64_t most)
+{
+    Combos keys = {.n = 0};
+    double rows = fmax(1, window->rows);
+    for (uint32_t i = 0; i < window->window.npartition; i++)
+        combos_add(&keys, opt, window->inputs[0], window->window.partition[i]);
+    return fmin(1, fmax(1, (double)most) * combos_count(&keys, rows) / rows);
+}
+
 static double filter_share(const Opt *opt, const Plan *plan)
 {
+    const Plan *window = NULL;
+    int64_t most = plan_numbered(plan, &window);
+    if (most < INT64_MAX) return numbered_share(opt, window, most);
     double all = card_selectivity_all(opt, plan->filter.conds, plan->filter.nconds), share;
     if (plan->inputs[0]->kind != PLAN_AGGREGATE) return all;
     for (uint32_t i = 0; i < plan->filter.nconds; i++)

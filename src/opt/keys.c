@@ -3,9 +3,9 @@
  *
  * Keys: a set of columns is unique in a plan's output if no two rows agree on all of them without NULLs
  * among them (agree in the sense of =). From the scan up: a declared key; a column whose values the store has proven
- * distinct; groups of an aggregate; joins that match each row at most once. Dependencies: within one scan
- * a unique column without NULLs determines all others; an equality of an inner join makes its sides
- * determine each other. Both are one-sided: "no" means not proven.
+ * distinct; groups of an aggregate; the first row of each partition of a window; joins that match each row at most
+ * once. Dependencies: within one scan a unique column without NULLs determines all others; an equality of an inner join
+ * makes its sides determine each other. Both are one-sided: "no" means not proven.
  */
 #include "opt/opt_int.h"
 
@@ -96,6 +96,38 @@ static bool project_unique(Opt *opt, const Plan *project, const ColSet *cols)
     return plan_unique_on(opt, project->inputs[0], &below);
 }
 
+int64_t plan_numbered(const Plan *filter, const Plan **window)
+{
+    const Plan *below = filter->kind == PLAN_FILTER ? filter->inputs[0] : filter;
+    if (below == filter || below->kind != PLAN_WINDOW) return INT64_MAX;
+    *window = below;
+    for (uint32_t i = 0; i < filter->filter.nconds; i++) {
+        const Expr *e = filter->filter.conds[i];
+        FuncCompare compare = expr_compare(e);
+        bool most = compare == CMP_LE || compare == CMP_LT || compare == CMP_EQ;
+        if (!most || e->args[0]->kind != EXPR_COL || e->args[1]->kind != EXPR_CONST || e->args[1]->value.null) continue;
+        if (e->args[1]->type.id != TYPE_INT8) continue;
+        for (uint32_t c = 0; c < below->window.ncalls; c++) {
+            const WindowCall *call = &below->window.calls[c];
+            if (call->func != WINDOW_ROW_NUMBER || call->col.id != e->args[0]->col) continue;
+            return compare == CMP_EQ ? 1 : e->args[1]->value.i64 - (compare == CMP_LT);
+        }
+    }
+    return INT64_MAX;
+}
+
+/* One row a partition is kept. */
+static bool numbered_unique(const Plan *filter, const ColSet *cols)
+{
+    const Plan *window = NULL;
+    if (plan_numbered(filter, &window) > 1) return false;
+    for (uint32_t i = 0; i < window->window.npartition; i++) {
+        const Expr *e = window->window.partition[i];
+        if (e->kind != EXPR_COL || !colset_has(cols, e->col)) return false;
+    }
+    return true;
+}
+
 bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols)
 {
     if (plan_max_rows(plan) <= 1) return true;
@@ -104,7 +136,8 @@ bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols)
     case PLAN_AGGREGATE: return agg_unique(plan, cols);
     case PLAN_JOIN: return join_unique(opt, plan, cols);
     case PLAN_PROJECT: return project_unique(opt, plan, cols);
-    case PLAN_FILTER:
+    case PLAN_FILTER: return numbered_unique(plan, cols) || plan_unique_on(opt, plan->inputs[0], cols);
+    case PLAN_WINDOW:
     case PLAN_SORT:
     case PLAN_LIMIT: return plan_unique_on(opt, plan->inputs[0], cols);
     case PLAN_DISTINCT: {

@@ -6,8 +6,8 @@
 
 #include "plan/plan.h"
 
-/* The same for plans of the same nodes, expressions (but for their constants) and tables, whose scans are expected to have
- * about as many rows; never 0. */
+/* The same for plans of the same nodes, expressions (but for their constants) and tables, whose scans are expected to
+ * have about as many rows; never 0. */
 uint64_t node_class(const Plan *plan);
 
 #endif

@@ -119,6 +119,8 @@ uint64_t plan_min_rows(const Plan *plan);
 
 /* keys.c: no two rows agree (=) on all the columns, proven. */
 bool plan_unique_on(Opt *opt, const Plan *plan, const ColSet *cols);
+/* How many rows of each partition of the window below a filter on row_number() keeps at most; INT64_MAX: not that. */
+int64_t plan_numbered(const Plan *filter, const Plan **window);
 /* Each row of the join's other side meets at most one row of this side. */
 bool plan_joins_once(Opt *opt, const Plan *join, uint32_t side);
 /* Adds the columns that those in the set determine, in the plan's rows. */

@@ -11,7 +11,8 @@
  *     GROUP BY, DISTINCT         only conditions  inner expression = outer expression : the inner one
  *                                becomes one more group column. For one outer row a group of the original
  *                                is a group of the new one, and conversely.
- * Not through: aggregates without groups (a row for no input), LIMIT, set operations: then *ok is false.
+ *     LIMIT n (of a sort)        only such conditions: rows whose number among those of their key is at most n
+ * Not through: aggregates without groups (a row for no input), set operations: then *ok is false.
  * Nodes on the way are copied, so failure leaves the original as it was.
  */
 #include "opt/pull.h"
@@ -326,6 +327,96 @@ static tcudb_status pull_sort(Opt *opt, Pulled *p, const Plan *plan, Plan **out,
     return plan_widen(opt, *out, err);
 }
 
+/* ---- LIMIT ------------------------------------------------------------------------------------- */
+
+static bool is_count(const Expr *e)
+{
+    return e == NULL || (e->kind == EXPR_CONST && e->type.id == TYPE_INT8 && !e->value.null && e->value.i64 >= 0);
+}
+
+/* LIMIT over PROJECT as PROJECT over LIMIT. */
+static tcudb_status sink_limit(Opt *opt, const Plan *limit, Plan **out, Error *err)
+{
+    Plan *below;
+    TRY(copy_node(opt, limit->inputs[0], out, err));
+    TRY(copy_node(opt, limit, &below, err));
+    below->inputs[0] = (*out)->inputs[0];
+    below->ncols = below->inputs[0]->ncols;
+    below->cols = below->inputs[0]->cols;
+    (*out)->inputs[0] = below;
+    return TCUDB_OK;
+}
+
+/* The rows of input, with their number by `order` among those that agree on what the conditions compare. */
+static tcudb_status number_rows(Opt *opt, Pulled *p, uint32_t from, Plan *input, const Plan *sort, Plan **out, bool *ok,
+                                Error *err)
+{
+    Plan *window = plan_new(opt->arena, PLAN_WINDOW, 1, input->ncols + 1, err);
+    TRY_PTR(window);
+    TRY_PTR(window->window.partition = ARENA_ARRAY(opt->arena, Expr *, p->preds.n - from, err));
+    TRY_PTR(window->window.calls = ARENA_ARRAY(opt->arena, WindowCall, 1, err));
+    window->inputs[0] = input;
+    for (uint32_t i = from; i < p->preds.n; i++) {
+        Expr *inner, *outer;
+        if (!split_equality(p, input, p->preds.items[i], &inner, &outer) || inner->kind != EXPR_COL) *ok = false;
+        if (!*ok) return TCUDB_OK;
+        window->window.partition[window->window.npartition++] = inner;
+    }
+    if (sort != NULL) window->window.order = sort->sort.keys;
+    if (sort != NULL) window->window.norder = sort->sort.nkeys;
+    window->window.calls[0] = (WindowCall){
+        .col = opt_new_col(opt, TYPE(TYPE_INT8), "row_number"), .func = WINDOW_ROW_NUMBER, .end = FRAME_CURRENT};
+    window->window.ncalls = 1;
+    for (uint32_t i = 0; i < input->ncols; i++) window->cols[i] = input->cols[i];
+    window->cols[input->ncols] = window->window.calls[0].col;
+    *out = window;
+    return TCUDB_OK;
+}
+
+/* Rows after the offset and up to the limit, by their number. */
+static tcudb_status numbers_within(Opt *opt, const Plan *limit, Plan **slot, Error *err)
+{
+    int64_t offset = limit->limit.offset == NULL ? 0 : limit->limit.offset->value.i64, last;
+    Expr *number = expr_of_col(opt, &(*slot)->window.calls[0].col, err), *bound, *conds[2];
+    uint32_t n = 0;
+    TRY_PTR(number);
+    if (offset > 0) {
+        TRY_PTR(bound = expr_const(opt->arena, &(Value){.type = TYPE(TYPE_INT8), .i64 = offset}, 0, err));
+        TRY(expr_operator(opt, ">", number, bound, &conds[n++], err));
+    }
+    if (limit->limit.limit != NULL) {
+        if (__builtin_add_overflow(offset, limit->limit.limit->value.i64, &last)) last = INT64_MAX;
+        TRY_PTR(bound = expr_const(opt->arena, &(Value){.type = TYPE(TYPE_INT8), .i64 = last}, 0, err));
+        TRY(expr_operator(opt, "<=", number, bound, &conds[n++], err));
+    }
+    return plan_add_filter(opt, slot, conds, n, err);
+}
+
+static bool sorts_by_columns(const Plan *sort)
+{
+    for (uint32_t i = 0; i < sort->sort.nkeys; i++)
+        if (sort->sort.keys[i].expr->kind != EXPR_COL) return false;
+    return sort->sort.limit == NULL && sort->sort.offset == NULL;
+}
+
+static tcudb_status pull_limit(Opt *opt, Pulled *p, const Plan *plan, Plan **out, bool *ok, Error *err)
+{
+    const Plan *below = plan->inputs[0], *sort = below->kind == PLAN_SORT ? below : NULL;
+    uint32_t from = p->preds.n, nsubst = p->nsubst;
+    Plan *input;
+    if (below->kind == PLAN_PROJECT) {
+        TRY(sink_limit(opt, plan, &input, err));
+        return pull(opt, p, input, out, ok, err);
+    }
+    *ok = is_count(plan->limit.limit) && is_count(plan->limit.offset) && (sort == NULL || sorts_by_columns(sort));
+    if (*ok && sort != NULL) *ok = !node_refers(sort, &p->outer);
+    if (!*ok) return TCUDB_OK;
+    TRY(pull(opt, p, sort != NULL ? sort->inputs[0] : below, &input, ok, err));
+    if (p->nsubst > nsubst || p->preds.n == from) *ok = false;
+    if (*ok) TRY(number_rows(opt, p, from, input, sort, out, ok, err));
+    return *ok ? numbers_within(opt, plan, out, err) : TCUDB_OK;
+}
+
 static tcudb_status pull(Opt *opt, Pulled *p, const Plan *plan, Plan **out, bool *ok, Error *err)
 {
     bool refers;
@@ -341,6 +432,7 @@ static tcudb_status pull(Opt *opt, Pulled *p, const Plan *plan, Plan **out, bool
     case PLAN_DISTINCT: return pull_distinct(opt, p, plan, out, ok, err);
     case PLAN_APPLY: return pull_apply(opt, p, plan, out, ok, err);
     case PLAN_SORT: return pull_sort(opt, p, plan, out, ok, err);
+    case PLAN_LIMIT: return pull_limit(opt, p, plan, out, ok, err);
     default: *ok = false; return TCUDB_OK;
     }
 }

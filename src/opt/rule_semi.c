@@ -8,9 +8,9 @@
  * side starts and the scan drops rows whose key is not in it.
  * Right because: a row whose key no right row has matches nothing, and dropping it early changes nothing
  * on the way: the way leads through filters, projections that pass the column, the sides of joins that
- * do not pad with it, group columns (whole groups go), DISTINCT, UNION ALL; not through LIMIT.
- * Loses when: the bitmap drops few rows; a right side that is neither filtered nor smaller than the key's
- * domain gets none.
+ * do not pad with it, group columns and partitions of windows (whole groups go), DISTINCT, UNION ALL; not through
+ * LIMIT. Loses when: the bitmap drops few rows; a right side that is neither filtered nor smaller than the key's domain
+ * gets none.
  */
 #include "opt/opt_int.h"
 
@@ -88,6 +88,13 @@ static tcudb_status reach_union(Opt *opt, Plan *plan, ColId col, uint32_t id, bo
     return TCUDB_OK;
 }
 
+static bool partitions_by(const Plan *window, ColId col)
+{
+    for (uint32_t i = 0; i < window->window.npartition; i++)
+        if (window->window.partition[i]->kind == EXPR_COL && window->window.partition[i]->col == col) return true;
+    return false;
+}
+
 /* Attaches the bitmap to the scan (scans, under UNION ALL) that the column comes from. */
 static tcudb_status reach(Opt *opt, Plan *plan, ColId col, uint32_t id, bool *done, Error *err)
 {
@@ -102,6 +109,9 @@ static tcudb_status reach(Opt *opt, Plan *plan, ColId col, uint32_t id, bool *do
         if (plan->distinct.non > 0) return TCUDB_OK;
         return reach(opt, plan->inputs[0], col, id, done, err);
     case PLAN_FILTER: return reach(opt, plan->inputs[0], col, id, done, err);
+    case PLAN_WINDOW: /* whole partitions go */
+        if (!partitions_by(plan, col)) return TCUDB_OK;
+        return reach(opt, plan->inputs[0], col, id, done, err);
     case PLAN_SORT:
         if (plan->sort.limit != NULL || plan->sort.offset != NULL) return TCUDB_OK;
         return reach(opt, plan->inputs[0], col, id, done, err);
