@@ -227,10 +227,26 @@ static tcudb_status final_more(const AggSpec *spec, Worker *w, const char *state
     return TCUDB_OK;
 }
 
+/* Sums of integers as wide numbers without a row's choices; false: there are NULLs, or another result. */
+static bool final_wide_sums(const AggSpec *spec, const char *states, size_t stride, uint32_t n, Vector *out)
+{
+    if (spec->kind != AGG_SUM || spec->phys > PHYS_I64 || out->phys != PHYS_I128) return false;
+    const int128 limit = num_pow10(NUM_MAX_DIGITS);
+    int128 *to = out->data;
+    bool plain = true;
+    for (uint32_t i = 0; i < n; i++) {
+        const SumInt *s = (const SumInt *)(const void *)(states + i * stride + spec->offset);
+        to[i] = sum_value(s);
+        plain &= s->n > 0 && to[i] < limit && to[i] > -limit;
+    }
+    return plain;
+}
+
 tcudb_status agg_final(const AggSpec *spec, Worker *w, const char *states, size_t stride, uint32_t n, Vector *out,
                        Error *err)
 {
     TRY(vec_new(worker_arena(w), spec->result, n, out, err));
+    if (final_wide_sums(spec, states, stride, n, out)) return TCUDB_OK;
     for (uint32_t i = 0; i < n; i++) {
         const char *state = states + i * stride + spec->offset;
         if (spec->kind == AGG_COUNT || spec->kind == AGG_COUNT_STAR) {

@@ -421,6 +421,58 @@ static tcudb_status mode_value(const AggSpec *spec, Worker *w, void *values, uin
     return TCUDB_OK;
 }
 
+/* Smallest key and the distance to the largest. */
+static tcudb_status range_of(const Kept *s, const Worker *w, uint64_t *low, uint64_t *range, Error *err)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (Chunk *chunk = s->first; chunk != NULL; chunk = chunk->next) {
+        const uint64_t *keys = elements(chunk);
+        for (uint32_t i = 0; i < chunk->n; i++) {
+            least = keys[i] < least ? keys[i] : least;
+            most = keys[i] > most ? keys[i] : most;
+        }
+        TRY(exec_check_cancel(w->x, err));
+    }
+    *low = least;
+    *range = most - least;
+    return TCUDB_OK;
+}
+
+/* The most frequent key counted in an array, the first one in the order of those; *done false: there are too many. */
+static tcudb_status count_keys(const AggSpec *spec, const Kept *s, Worker *w, uint64_t *key, bool *done, Error *err)
+{
+    enum { COUNTS_MOST = 1 << 16 };
+    uint64_t low, range, best = 0;
+    TRY(range_of(s, w, &low, &range, err));
+    *done = range < COUNTS_MOST && range < s->n;
+    if (!*done) return TCUDB_OK;
+    uint64_t *count = ARENA_ARRAY(worker_arena(w), uint64_t, range + 1, err);
+    TRY_PTR(count);
+    for (Chunk *chunk = s->first; chunk != NULL; chunk = chunk->next) {
+        const uint64_t *keys = elements(chunk);
+        for (uint32_t i = 0; i < chunk->n; i++) count[keys[i] - low]++;
+        TRY(exec_check_cancel(w->x, err));
+    }
+    for (uint64_t i = 1; i <= range; i++)
+        if (spec->descending ? count[i] >= count[best] : count[i] > count[best]) best = i;
+    *key = low + best;
+    return TCUDB_OK;
+}
+
+static tcudb_status mode_of(const AggSpec *spec, const Kept *s, Worker *w, Value *out, Error *err)
+{
+    void *values = NULL;
+    uint64_t key = 0;
+    bool counted = false;
+    if (spec->phys <= PHYS_I64) TRY(count_keys(spec, s, w, &key, &counted, err)); /* of doubles 0 and -0 are one */
+    if (counted) {
+        value_of_key(spec, key, out);
+        return TCUDB_OK;
+    }
+    TRY(gather(spec, s, w, &values, err));
+    return mode_value(spec, w, values, s->n, out, err);
+}
+
 /* Between the ranks low and low + 1 of the order asked for. */
 static tcudb_status continuous(const AggSpec *spec, Worker *w, uint64_t *keys, const Kept *s, Value *out, Error *err)
 {
@@ -469,8 +521,8 @@ tcudb_status agg_sets_final(const AggSpec *spec, Worker *w, const char *state, V
     TRY(check_fraction(spec, s, err));
     *null = s->n == 0 || (s->has_fraction && s->null_fraction);
     if (*null) return TCUDB_OK;
+    if (spec->kind == AGG_MODE) return mode_of(spec, s, w, out, err);
     TRY(gather(spec, s, w, &values, err));
-    if (spec->kind == AGG_MODE) return mode_value(spec, w, values, s->n, out, err);
     if (spec->kind == AGG_PERCENTILE_CONT) return continuous(spec, w, values, s, out, err);
     return discrete(spec, w, values, s, out, err);
 }

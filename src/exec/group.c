@@ -111,7 +111,7 @@ static tcudb_status worker_table(Grouping *g, Level *level, Worker *w, KeyTable 
 static bool appends(Grouping *g, const Level *level, const Worker *w, const KeyTable *table, uint32_t n)
 {
     TaskRows *t = &g->rows[w->id];
-    if (level != &g->groups || level->state_bytes == 0 || g->side != UINT32_MAX) return false;
+    if (level != &g->groups || g->side != UINT32_MAX) return false;
     if (!t->probed && t->seen >= PROBE_ROWS) {
         t->probed = true;
         t->appends = table->n > t->seen / 4 * 3;
@@ -244,6 +244,16 @@ static tcudb_status order_rows(Grouping *g, const Level *level, Run *run, Error 
     return TCUDB_OK;
 }
 
+/* A row is a few words: a call would take longer. */
+static inline void copy_words(char *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, from + at, sizeof word);
+        memcpy(to + at, &word, sizeof word);
+    }
+}
+
 /* Brings the rows into the order of their partitions while they are in cache: merging then reads one after the other.
  */
 static tcudb_status scatter_rows(Grouping *g, const Level *level, Run *run, Error *err)
@@ -254,9 +264,8 @@ static tcudb_status scatter_rows(Grouping *g, const Level *level, Run *run, Erro
     memcpy(at, run->start, sizeof at);
     for (uint32_t r = 0; r < run->n; r++) {
         const char *row = run->rows + (size_t)r * level->stride;
-        memcpy(rows + (size_t)at[part_of(level, run->rows, r)]++ * level->stride, row, level->stride);
+        copy_words(rows + (size_t)at[part_of(level, run->rows, r)]++ * level->stride, row, level->stride);
     }
-    exec_free(g->x, run->rows);
     run->rows = rows;
     return TCUDB_OK;
 }
@@ -270,10 +279,15 @@ static tcudb_status end_run(Grouping *g, Level *level, Worker *w, Error *err)
     TRY_PTR(run);
     run->task = w->task;
     run->n = n;
-    run->rows = keytable_take_rows(table);
+    run->rows = table->rows;
     for (uint32_t r = 0; r < n; r++) run->start[part_of(level, run->rows, r) + 1]++;
     for (uint32_t p = 0; p < PARTS; p++) run->start[p + 1] += run->start[p];
-    TRY(n < SCATTER_ROWS || level->in_order ? order_rows(g, level, run, err) : scatter_rows(g, level, run, err));
+    bool scatter = n >= SCATTER_ROWS && !level->in_order; /* then the table keeps its memory for the next task */
+    TRY(scatter ? scatter_rows(g, level, run, err) : order_rows(g, level, run, err));
+    if (scatter)
+        keytable_clear(table);
+    else
+        keytable_take_rows(table);
     run->next = level->runs[w->id];
     level->runs[w->id] = run;
     return TCUDB_OK;
@@ -334,7 +348,7 @@ static tcudb_status merge_row(Merge *m, KeyTable *t, Worker *w, const char *row,
     const char *from = row + m->level->state_at;
     if (m->level->state_bytes == 0) return TCUDB_OK;
     if (!found) {
-        memcpy(state, from, m->level->state_bytes);
+        copy_words(state, from, m->level->state_bytes);
         return TCUDB_OK;
     }
     for (uint32_t a = 0; a < m->g->naggs; a++) {

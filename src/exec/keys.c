@@ -350,6 +350,29 @@ static bool null_bit(const uint64_t *key, uint32_t col)
     return (key[col / 64] >> (col % 64) & 1) != 0;
 }
 
+/* A column of packed keys, whatever stands where it is NULL; whether it is anywhere. */
+#define UNPACK(T)                                                                                                      \
+    for (uint32_t i = 0; i < n; i++) {                                                                                 \
+        uint64_t number = *(const uint64_t *)(const void *)(keys + i * stride) >> shift & mask;                        \
+        any |= number > range;                                                                                         \
+        ((T *)data)[i] = (T)(number + min);                                                                            \
+    }
+
+static bool unpack(const KeyCol *col, const char *keys, size_t stride, uint32_t n, void *data)
+{
+    uint32_t bits = bit_width64(col->range + 1), shift = col->shift;
+    uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1, range = col->range;
+    uint64_t min = col->form == KEY_CODE ? 0 : (uint64_t)col->min;
+    bool any = false;
+    switch (col->form == KEY_CODE ? (Phys)PHYS_I32 : (Phys)col->phys) {
+    case PHYS_BOOL: UNPACK(uint8_t); break;
+    case PHYS_I16: UNPACK(int16_t); break;
+    case PHYS_I32: UNPACK(int32_t); break;
+    default: UNPACK(int64_t); break;
+    }
+    return any;
+}
+
 tcudb_status keys_decode(const KeySpec *spec, uint32_t col_no, const char *keys, size_t stride, uint32_t n,
                          Arena *arena, Vector *out, Error *err)
 {
@@ -363,19 +386,15 @@ tcudb_status keys_decode(const KeySpec *spec, uint32_t col_no, const char *keys,
         out->nvalues = col->view.count;
         out->dict_id = col->view.id;
     }
+    if (spec->packed && !unpack(col, keys, stride, n, out->data)) return TCUDB_OK;
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t *key = (const uint64_t *)(const void *)(keys + i * stride);
-        uint64_t number = spec->packed ? packed_number(col, key[0]) : 0;
-        bool null = spec->packed ? number > col->range : spec->with_nulls && null_bit(key, col_no);
+        bool null = spec->packed ? packed_number(col, key[0]) > col->range : spec->with_nulls && null_bit(key, col_no);
         if (null) {
             TRY(vec_need_valid(arena, out, n, err));
             bit_clear(out->valid, i);
         } else if (!spec->packed) {
             decode_value(col, key, out->data, i);
-        } else if (col->form == KEY_CODE) {
-            ((uint32_t *)out->data)[i] = (uint32_t)number;
-        } else {
-            decode_int(col, number + (uint64_t)col->min, out->data, i);
         }
     }
     return TCUDB_OK;

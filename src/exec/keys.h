@@ -86,8 +86,10 @@ typedef struct KeyTable {
 tcudb_status keytable_init(Exec *x, const KeySpec *spec, uint32_t state_bytes, Arena *text, KeyTable *out,
                            Error *err) MUST_CHECK;
 void keytable_free(KeyTable *t);
-/* Detaches the rows (the caller frees them with exec_free) and empties the table. */
-char *keytable_take_rows(KeyTable *t);
+/* Empties the table, which keeps its memory. */
+void keytable_clear(KeyTable *t);
+/* The same, but t->rows are the caller's from now on (exec_free). */
+void keytable_take_rows(KeyTable *t);
 /* Room for so many more rows without growing. */
 tcudb_status keytable_reserve(KeyTable *t, uint32_t more, Error *err) MUST_CHECK;
 /* Row number of each key, inserted if new. */

@@ -28,13 +28,17 @@ void keytable_free(KeyTable *t)
     *t = (KeyTable){0};
 }
 
-char *keytable_take_rows(KeyTable *t)
+void keytable_clear(KeyTable *t)
 {
-    char *rows = t->rows;
-    t->rows = NULL;
-    t->n = t->cap = 0;
+    t->n = 0;
     memset(t->slots, 0, t->nslots * sizeof *t->slots);
-    return rows;
+}
+
+void keytable_take_rows(KeyTable *t)
+{
+    t->rows = NULL;
+    t->cap = 0;
+    keytable_clear(t);
 }
 
 static inline uint64_t row_hash(const KeyTable *t, uint32_t row)
@@ -114,9 +118,10 @@ static inline tcudb_status put_row(KeyTable *t, const uint64_t *key, uint64_t ha
 {
     assert(t->n < t->cap);
     char *row = keytable_row(t, t->n);
-    memcpy(row, &hash, sizeof hash);
-    memcpy(row + 8, key, t->spec->words * sizeof *key);
-    memset(row + t->state_at, 0, t->stride - t->state_at);
+    uint64_t *to = (uint64_t *)(void *)row, *end = (uint64_t *)(void *)(row + t->stride);
+    *to++ = hash;
+    for (uint32_t i = 0; i < t->spec->words; i++) *to++ = key[i]; /* mostly few: no calls */
+    while (to < end) *to++ = 0;
     if (t->spec->ntext > 0) TRY(keep_text(t, (uint64_t *)(void *)(row + 8), err));
     t->n++;
     return TCUDB_OK;

@@ -5,14 +5,17 @@
  * seen, in a heap with the largest on top. A row whose first key is larger than that top has N rows before
  * it, so it goes. Ties stay: later keys decide them. Rows with a NULL first key stay if NULLs come first,
  * and go once the heap is full if they come last. Cost: a word and a comparison a row; almost no row gets
- * past that after the first few thousand. Where the key is a scan's column, the scan learns the bound and drops rows,
- * and whole segments, before it decodes anything else of them.
+ * past that after the first few thousand. Of a dictionary soon only a few values are not above the top: then a batch is
+ * searched for their codes first, and mostly that is all. Where the key is a scan's column, the scan learns the bound
+ * and drops rows, and whole segments, before it decodes anything else of them.
  */
 #include "exec/sort_int.h"
 
+#include "base/hot.h"
+
 #include <assert.h>
 
-enum { MAX_ROWS = 1 << 16 };
+enum { MAX_ROWS = 1 << 16, FEW = 4, FEW_BATCHES = 32 };
 
 typedef struct Heap {
     uint64_t *words;
@@ -20,6 +23,10 @@ typedef struct Heap {
     uint64_t dict_id, rows_seen; /* text: the words of a dictionary's values, once that many rows are worth it */
     uint32_t nvalues;
     uint64_t *dict_words;
+    uint32_t few[FEW]; /* the codes of all values not above the top, or above a former one */
+    uint32_t nfew;     /* 0: not known to be so few */
+    uint64_t few_top;  /* the top when they were looked for */
+    uint32_t batches;
 } Heap;
 
 struct TopN {
@@ -148,6 +155,8 @@ static tcudb_status dict_words(Heap *h, Worker *w, const Vector *v, uint32_t n, 
         h->nvalues = v->nvalues;
         h->rows_seen = 0;
         h->dict_words = NULL;
+        h->nfew = 0;
+        h->few_top = 0;
     }
     h->rows_seen += n;
     if (h->dict_words == NULL && h->rows_seen >= h->nvalues / 2) {
@@ -184,12 +193,49 @@ static tcudb_status words_of(Heap *h, Worker *w, const Batch *batch, const Vecto
     return TCUDB_OK;
 }
 
+/* Looks for the codes of the values that may still come; the top only falls, so they stay enough. */
+static void find_few(Heap *h, uint64_t flip)
+{
+    uint32_t n = 0;
+    for (uint32_t code = 0; code < h->nvalues && n <= FEW; code++) {
+        if ((h->dict_words[code] ^ flip) > h->words[0]) continue;
+        if (n < FEW) h->few[n] = code;
+        n++;
+    }
+    h->few_top = h->words[0];
+    h->nfew = n <= FEW ? n : 0;
+    for (uint32_t i = n; n > 0 && i < FEW; i++) h->few[i] = h->few[0];
+}
+
+HOT static bool has_codes(const uint32_t *codes, uint32_t n, const uint32_t *few)
+{
+    const uint32_t a = few[0], b = few[1], c = few[2], d = few[3];
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) found |= (codes[i] == a) | (codes[i] == b) | (codes[i] == c) | (codes[i] == d);
+    return found != 0;
+}
+
+/* Whether no row of the batch can be among the first, by its codes alone. */
+static bool all_above(const TopN *t, Heap *h, const Batch *batch, const Vector *v, uint64_t flip)
+{
+    bool known = h->dict_words != NULL && v->dict_id == h->dict_id && v->nvalues == h->nvalues && h->n == t->limit;
+    if (!known || v->form != VEC_DICT || v->valid != NULL) return false;
+    if (h->batches++ % FEW_BATCHES == FEW_BATCHES - 1 && h->words[0] != h->few_top) find_few(h, flip);
+    return h->nfew > 0 && !has_codes(v->data, batch->rows, h->few);
+}
+
 tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
 {
+    static const uint16_t none = 0;
     const Vector *v = &batch->cols[t->col];
     Heap *h = &t->heaps[w->id];
     if (v->form == VEC_CONST) return TCUDB_OK;
     uint64_t flip = t->descending ? UINT64_MAX : 0;
+    if (all_above(t, h, batch, v, flip)) {
+        batch->n = 0;
+        batch->sel = &none;
+        return TCUDB_OK;
+    }
     uint64_t *words = arena_alloc_raw(worker_arena(w), BATCH_ROWS * sizeof *words, err);
     uint16_t *sel = words == NULL ? NULL : arena_alloc_raw(worker_arena(w), (BATCH_ROWS + 16) * sizeof *sel, err);
     TRY_PTR(sel);

@@ -241,12 +241,34 @@ static void copy_values(Vector *out, const Vector *v, const uint16_t *rows, uint
     }
 }
 
+#define WIDEN_VALUES(T)                                                                                                \
+    do {                                                                                                               \
+        const T *from_ = v->data;                                                                                      \
+        for (uint32_t i = 0; i < n; i++) to[rows[i]] = (Num){.value = from_[rows[i]], .scale = scale};                 \
+    } while (0)
+
+/* Integers and decimals with a scale, as numbers that carry it. */
+static void widen_values(Vector *out, const Vector *v, const uint16_t *rows, uint32_t n)
+{
+    Num *to = out->data;
+    const int32_t scale = v->type.id == TYPE_NUMERIC ? v->type.scale : 0;
+    switch (v->phys) {
+    case PHYS_I16: WIDEN_VALUES(int16_t); break;
+    case PHYS_I32: WIDEN_VALUES(int32_t); break;
+    case PHYS_I64: WIDEN_VALUES(int64_t); break;
+    default: assert(v->phys == PHYS_I128); WIDEN_VALUES(int128);
+    }
+}
+
 static tcudb_status copy_rows(EvalRun *run, Vector *out, const Vector *v, const uint16_t *rows, uint32_t n, Error *err)
 {
     Vector flat = *v;
     if (v->form != VEC_FLAT) TRY(vec_flatten(run->ctx->arena, v, rows, n, run->batch->rows, &flat, err));
     assert(flat.data != NULL);
-    copy_values(out, &flat, rows, n);
+    if (out->phys == PHYS_NUM && flat.phys != PHYS_NUM)
+        widen_values(out, &flat, rows, n);
+    else
+        copy_values(out, &flat, rows, n);
     if (flat.valid == NULL && out->valid == NULL) return TCUDB_OK;
     if (out->valid == NULL) TRY(new_valid(run, run->batch->rows, &out->valid, err));
     for (uint32_t i = 0; i < n; i++)
@@ -282,6 +304,16 @@ static tcudb_status own_rows(EvalRun *run, const uint16_t *sel, uint32_t n, uint
     return TCUDB_OK;
 }
 
+/* What a branch's value is copied from: below a cast that only gives a number its scale along, which copying does. */
+static const EvalNode *branch_source(const EvalNode *node)
+{
+    bool cast = node->op == EV_FUNC && node->nargs == 1 && node->func->kind == FUNC_CAST && node->phys == PHYS_NUM;
+    if (!cast) return node;
+    const EvalNode *from = node->args[0];
+    bool integer = from->type.id == TYPE_INT2 || from->type.id == TYPE_INT4 || from->type.id == TYPE_INT8;
+    return integer || (from->type.id == TYPE_NUMERIC && from->phys != PHYS_NUM) ? from : node;
+}
+
 static tcudb_status eval_case(EvalRun *run, const EvalNode *node, const uint16_t *sel, uint32_t n, Vector *out,
                               Error *err)
 {
@@ -299,7 +331,7 @@ static tcudb_status eval_case(EvalRun *run, const EvalNode *node, const uint16_t
             at = hit;
         }
         if (nhit == 0) continue;
-        TRY(eval_node(run, node->args[is_else ? a : a + 1], at, nhit, &v, err));
+        TRY(eval_node(run, branch_source(node->args[is_else ? a : a + 1]), at, nhit, &v, err));
         TRY(copy_rows(run, out, &v, at, nhit, err));
     }
     return TCUDB_OK;

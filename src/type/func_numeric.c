@@ -599,9 +599,12 @@ KERNEL(numeric_to_numeric)
         EACH_ROW(i, row) to[row] = a[row * sa] * factor;
         return TCUDB_OK;
     }
-    if (args[0].phys == PHYS_I64 && out->phys == PHYS_NUM) {
+    if (args[0].phys != PHYS_NUM && out->phys == PHYS_NUM) {
         const int32_t scale = args[0].type.scale;
-        UNARY_LOOPS(int64_t, Num, r = ((Num){.value = x, .scale = scale}));
+        if (args[0].phys == PHYS_I64)
+            UNARY_LOOPS(int64_t, Num, r = ((Num){.value = x, .scale = scale}));
+        else
+            UNARY_LOOPS(int128, Num, r = ((Num){.value = x, .scale = scale}));
         return TCUDB_OK;
     }
     EACH_ROW(i, row) TRY(store_num(num_at(&args[0], row), out, row, err));

@@ -1,0 +1,24 @@
+-- More groups than fit a task's table: keys packed into a word and not, modes by counting and by sorting, top-N of few texts.
+create table mg as select v, (v * 7919) % 60000 a, (v * 104729) % 7 b, case when v % 1000 = 0 then null else (v * 31) % 40000 end c, 'name ' || (v * 13 % 50000) t, (v % 100)::numeric(9,2) n, (v * 17 % 5000)::int2 s, (v % 2 = 0) f from generate_series(1, 150000) v;
+select count(*), sum(x), max(x), min(a), max(c) from (select a, b, c, sum(n) x from mg group by a, b, c) q;
+select count(*), sum(x), count(a) from (select a, c, count(*) x, min(v) from mg group by a, c) q;
+select count(*), sum(a), count(c), sum(c) from (select distinct a, c from mg) q;
+select count(*), sum(a), sum(b) from (select distinct a, b, s, f from mg) q;
+select count(*), max(t), min(t) from (select distinct t, c from mg) q;
+select count(*), sum(n), sum(s) from (select n, s, f, c, count(*) from mg group by 1, 2, 3, 4) q;
+select a, c, sum(n) from mg where a < 40 group by a, c order by a, c;
+select sum(m), max(m), count(*) from (select c, mode() within group (order by s) m from mg group by c) q;
+select b, mode() within group (order by s), mode() within group (order by s desc), mode() within group (order by v % 13), mode() within group (order by v % 13 desc), mode() within group (order by f), mode() within group (order by n) from mg group by b order by b;
+select mode() within group (order by v::bigint * 1000000007), mode() within group (order by date '2000-01-01' + v % 30 desc), mode() within group (order by x) from mg, (values (float8 '-0')) q(x);
+select mode() within group (order by x) from (values (5), (3), (5), (3), (9)) q(x);
+select mode() within group (order by x desc) from (values (5), (3), (5), (3), (9)) q(x);
+select mode() within group (order by x) = 0 from (values (float8 '0'), ('-0'), ('1'), ('1')) q(x);
+create table names (t text, v int);
+insert into names select 'z' || lpad((v * 7919 % 30011)::text, 5, '0'), v from generate_series(1, 200000) v;
+select t, v from names order by t desc, v limit 10;
+select t, v from names order by t, v desc limit 30;
+select t, v from names order by t desc, v limit 3 offset 20;
+insert into names values (null, -1), ('', -2), ('zz', -3);
+select t, v from names order by t desc, v limit 10;
+select t, v from names order by t desc nulls last, v limit 10;
+select t, v from names order by t, v limit 5;
