@@ -4,6 +4,7 @@
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
+#include "base/cancel.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -36,6 +37,14 @@ static inline int str_compare(Str a, Str b)
     if (order != 0) return order;
     return (a.len > b.len) - (a.len < b.len);
 }
+
+/* Offset of the first byte that is not UTF-8 (NUL counts as invalid too); len: all is well. */
+size_t utf8_check(const char *text, size_t len);
+/* The same of a long text; stops at *cancel (may be NULL). */
+tcudb_status utf8_valid(const char *text, size_t len, const atomic_bool *cancel, size_t *valid, Error *err) MUST_CHECK;
+/* Characters in UTF-8 text, and the bytes of its first n characters (all, if it has fewer). */
+uint32_t utf8_length(Str text);
+uint32_t utf8_prefix(Str text, uint32_t n);
 
 /* A growable byte buffer; owner frees with buf_free. Also used as a string builder. */
 typedef struct Buf {

@@ -110,7 +110,8 @@ tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, 
     TableFuncBound *bound = ARENA_NEW(b->arena, TableFuncBound, err);
     TRY_PTR(bound);
     TRY(function_args(b, block, func, call, &args, err));
-    tcudb_status status = func->bind(b->arena, args.args, (uint32_t)call->n_args, bound, err);
+    const EvalCtx ctx = {.arena = b->arena, .cancel = b->env->cancel};
+    tcudb_status status = func->bind(&ctx, args.args, (uint32_t)call->n_args, bound, err);
     if (status != TCUDB_OK) { /* what a scalar function would say when it runs has no place in the text */
         bool runs = func->dynamic && err != NULL && strncmp(err->sqlstate, "42", 2) != 0;
         if (err != NULL && err->position == 0 && !runs) err->position = bind_position(b, call->location);

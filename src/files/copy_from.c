@@ -349,7 +349,8 @@ static tcudb_status copy_header(CopyWorker *w, Error *err)
 static tcudb_status copy_block(CopyWorker *w, uint64_t *rows, Error *err)
 {
     CopyJob *job = w->job;
-    size_t valid_bytes = utf8_check(w->block.data, w->block.len);
+    size_t valid_bytes;
+    TRY(utf8_valid(w->block.data, w->block.len, job->env->cancel, &valid_bytes, err));
     records_begin(&w->records, &job->cutter.dialect, &w->block);
     TRY(appender_new(job->env->txn, target(job), &w->appender, err));
     for (;;) {
@@ -456,7 +457,7 @@ static tcudb_status open_source(CopyJob *job, const Stmt *stmt, Arena *arena, Er
     }
     source_set_encoding(job->source, job->options.encoding);
     if (env->bytes_total != NULL) atomic_store(env->bytes_total, source_size(job->source));
-    cutter_init(&job->cutter, job->source, env->mem);
+    cutter_init(&job->cutter, job->source, env->cancel, env->mem);
     job->cutter.max_rows = SEGMENT_ROWS;
     job->cutter.max_bytes = BLOCK_BYTES;
     job->cutter.max_record = MAX_RECORD;

@@ -71,8 +71,10 @@ static double estimate_rows(const CsvBound *b)
     return bytes / (b->format.bytes_per_row < 1 ? 1 : b->format.bytes_per_row);
 }
 
-static tcudb_status csv_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+static tcudb_status csv_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                             Error *err)
 {
+    Arena *arena = ctx->arena;
     CsvBound *b = ARENA_NEW(arena, CsvBound, err);
     TRY_PTR(b);
     TRY(csv_options(arena, args, nargs, &b->options, err));
@@ -208,7 +210,7 @@ static tcudb_status open_file(TableFuncScan *scan, CsvFile *file, Error *err)
     const CsvFormat *f = &scan->bound->format;
     TRY(source_open_file(file->path, READS_OFTEN, NULL, scan->mem, &file->source, err));
     source_set_encoding(file->source, f->encoding);
-    cutter_init(&file->cutter, file->source, scan->mem);
+    cutter_init(&file->cutter, file->source, NULL, scan->mem);
     file->opened = true;
     file->cutter.dialect = f->dialect;
     file->cutter.max_bytes = BLOCK_BYTES;

@@ -37,9 +37,14 @@ static tcudb_status block_reserve(Block *b, size_t more, Error *err)
     return TCUDB_OK;
 }
 
-void cutter_init(Cutter *c, Source *source, Mem *mem)
+void cutter_init(Cutter *c, Source *source, const atomic_bool *cancel, Mem *mem)
 {
-    *c = (Cutter){.source = source, .max_rows = UINT64_MAX, .max_bytes = SIZE_MAX, .line = 1, .read_step = READ_STEP};
+    *c = (Cutter){.source = source,
+                  .cancel = cancel,
+                  .max_rows = UINT64_MAX,
+                  .max_bytes = SIZE_MAX,
+                  .line = 1,
+                  .read_step = READ_STEP};
     block_init(&c->rest, mem);
 }
 
@@ -50,6 +55,7 @@ void cutter_free(Cutter *c)
 
 static tcudb_status read_step(Cutter *c, Block *b, bool *ended, Error *err)
 {
+    TRY(cancel_poll(c->cancel, err));
     TRY(block_reserve(b, c->read_step, err));
     size_t got = 0, step = 0;
     *ended = false;
@@ -63,36 +69,50 @@ static tcudb_status read_step(Cutter *c, Block *b, bool *ended, Error *err)
     return TCUDB_OK;
 }
 
-/* The first unquoted line end decides, as COPY does. */
-static Eol find_eol(const Dialect *d, const char *text, size_t len, bool ended)
+/* How far the search for the first line end came. */
+typedef struct EolSearch {
+    size_t at;
+    bool quoted, escaped;
+} EolSearch;
+
+/* Whether a character may be a line end where the search is; moves its state behind it. */
+static bool outside(const Dialect *d, EolSearch *s, char ch)
 {
-    bool quoted = false, escaped = false;
-    for (size_t i = 0; i < len; i++) {
-        char ch = text[i];
-        if (d->mode == SCAN_TEXT) {
-            bool was_escaped = escaped;
-            escaped = ch == '\\' && !was_escaped;
-            if (was_escaped) continue;
-        } else if (ch == d->quote && d->quote != 0 && !escaped) {
-            quoted = !quoted;
-            continue;
-        } else if (quoted) {
-            escaped = d->escape != d->quote && ch == d->escape && !escaped;
-            continue;
-        }
+    if (d->mode == SCAN_TEXT) {
+        bool was_escaped = s->escaped;
+        s->escaped = ch == '\\' && !was_escaped;
+        return !was_escaped;
+    }
+    if (ch == d->quote && d->quote != 0 && !s->escaped) {
+        s->quoted = !s->quoted;
+        return false;
+    }
+    if (!s->quoted) return true;
+    s->escaped = d->escape != d->quote && ch == d->escape && !s->escaped;
+    return false;
+}
+
+/* The first unquoted line end decides, as COPY does. */
+static Eol find_eol(const Dialect *d, EolSearch *s, const char *text, size_t len, bool ended)
+{
+    for (; s->at < len; s->at++) {
+        const EolSearch before = *s;
+        char ch = text[s->at];
+        if (!outside(d, s, ch)) continue;
         if (ch == '\n') return EOL_LF;
-        if (ch == '\r') {
-            if (i + 1 == len) return ended ? EOL_CR : EOL_UNKNOWN;
-            return text[i + 1] == '\n' ? EOL_CRLF : EOL_CR;
-        }
+        if (ch != '\r') continue;
+        if (s->at + 1 < len) return text[s->at + 1] == '\n' ? EOL_CRLF : EOL_CR;
+        *s = before; /* what follows it is not read yet */
+        return ended ? EOL_CR : EOL_UNKNOWN;
     }
     return ended ? EOL_LF : EOL_UNKNOWN;
 }
 
 static tcudb_status decide_eol(Cutter *c, Block *b, bool *ended, Error *err)
 {
+    EolSearch search = {0};
     while (c->dialect.eol == EOL_UNKNOWN) {
-        c->dialect.eol = find_eol(&c->dialect, b->data, b->len, *ended);
+        c->dialect.eol = find_eol(&c->dialect, &search, b->data, b->len, *ended);
         if (c->dialect.eol == EOL_UNKNOWN) TRY(read_step(c, b, ended, err));
     }
     return TCUDB_OK;

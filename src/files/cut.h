@@ -20,6 +20,7 @@ typedef struct Block {
 
 typedef struct Cutter {
     Source *source;
+    const atomic_bool *cancel; /* may be NULL */
     Dialect dialect;
     uint64_t max_rows; /* a block ends after so many records */
     size_t max_bytes;  /* ... or with the first record that ends beyond so many bytes */
@@ -34,7 +35,7 @@ typedef struct Cutter {
 void block_init(Block *block, Mem *mem);
 void block_free(Block *block);
 /* The source stays the caller's. */
-void cutter_init(Cutter *cutter, Source *source, Mem *mem);
+void cutter_init(Cutter *cutter, Source *source, const atomic_bool *cancel, Mem *mem);
 void cutter_free(Cutter *cutter);
 /* Before the first block: drops a byte order mark, if there is one, and then so many physical lines. */
 tcudb_status cutter_skip(Cutter *cutter, bool bom, uint64_t lines, Error *err) MUST_CHECK;

@@ -180,8 +180,10 @@ static tcudb_status series_values(const TableFuncArg *args, uint32_t nargs, Type
     return TCUDB_OK;
 }
 
-static tcudb_status series_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+static tcudb_status series_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                                Error *err)
 {
+    Arena *arena = ctx->arena;
     if (nargs < 2 || nargs > 3) return no_such_function(args, nargs, err);
     for (uint32_t i = 0; i < nargs; i++)
         if (args[i].name.len > 0) return no_such_function(args, nargs, err);

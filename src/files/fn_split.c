@@ -55,11 +55,13 @@ static tcudb_status bound_of(Arena *arena, const char *name, Pieces *pieces, Tab
     return TCUDB_OK;
 }
 
-static tcudb_status add_piece(Arena *arena, Pieces *p, Str text, const Value *null, Error *err)
+static tcudb_status add_piece(const EvalCtx *ctx, Pieces *p, Str text, const Value *null, Error *err)
 {
+    enum { POLL_PIECES = 4096 };
+    if (p->n % POLL_PIECES == 0) TRY(cancel_poll(ctx->cancel, err));
     if (p->n == p->cap) {
         uint64_t cap = p->cap == 0 ? 16 : 2 * p->cap;
-        Str *texts = ARENA_ARRAY(arena, Str, cap, err);
+        Str *texts = ARENA_ARRAY(ctx->arena, Str, cap, err);
         TRY_PTR(texts);
         if (p->n > 0) memcpy(texts, p->texts, p->n * sizeof *texts);
         p->texts = texts;
@@ -77,12 +79,13 @@ static uint32_t char_length(const char *at, const char *end)
     return n;
 }
 
-static tcudb_status split_text(Arena *arena, Str s, const Value *delimiter, const Value *null, Pieces *p, Error *err)
+static tcudb_status split_text(const EvalCtx *ctx, Str s, const Value *delimiter, const Value *null, Pieces *p,
+                               Error *err)
 {
     const char *end = s.ptr + s.len;
     for (const char *at = s.ptr; delimiter->null && at < end;) {
         uint32_t n = char_length(at, end);
-        TRY(add_piece(arena, p, (Str){at, n}, null, err));
+        TRY(add_piece(ctx, p, (Str){at, n}, null, err));
         at += n;
     }
     if (delimiter->null || s.len == 0) return TCUDB_OK;
@@ -90,36 +93,38 @@ static tcudb_status split_text(Arena *arena, Str s, const Value *delimiter, cons
     for (const char *found; delimiter->str.len > 0; at = found + delimiter->str.len) {
         found = memmem(at, (size_t)(end - at), delimiter->str.ptr, delimiter->str.len);
         if (found == NULL) break;
-        TRY(add_piece(arena, p, (Str){at, (uint32_t)(found - at)}, null, err));
+        TRY(add_piece(ctx, p, (Str){at, (uint32_t)(found - at)}, null, err));
     }
-    return add_piece(arena, p, (Str){at, (uint32_t)(end - at)}, null, err);
+    return add_piece(ctx, p, (Str){at, (uint32_t)(end - at)}, null, err);
 }
 
-static tcudb_status string_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+static tcudb_status string_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                                Error *err)
 {
     TRY(check_args("string_to_table", args, nargs, err));
-    Pieces *p = ARENA_NEW(arena, Pieces, err);
+    Pieces *p = ARENA_NEW(ctx->arena, Pieces, err);
     TRY_PTR(p);
     const Value *null = nargs == 3 ? &args[2].value : NULL;
-    if (!args[0].value.null) TRY(split_text(arena, args[0].value.str, &args[1].value, null, p, err));
-    return bound_of(arena, "string_to_table", p, out, err);
+    if (!args[0].value.null) TRY(split_text(ctx, args[0].value.str, &args[1].value, null, p, err));
+    return bound_of(ctx->arena, "string_to_table", p, out, err);
 }
 
-static tcudb_status regexp_bind(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err)
+static tcudb_status regexp_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                                Error *err)
 {
     TRY(check_args("regexp_split_to_table", args, nargs, err));
-    Pieces *p = ARENA_NEW(arena, Pieces, err);
+    Pieces *p = ARENA_NEW(ctx->arena, Pieces, err);
     TRY_PTR(p);
     bool null = false;
     for (uint32_t i = 0; i < nargs; i++) null |= args[i].value.null;
     Str flags = nargs == 3 && !null ? args[2].value.str : (Str){"", 0};
     uint32_t n = 0;
     if (!null) {
-        TRY(text_regex_split(arena, args[0].value.str, args[1].value.str, flags, "regexp_split_to_table", &p->texts, &n,
+        TRY(text_regex_split(ctx, args[0].value.str, args[1].value.str, flags, "regexp_split_to_table", &p->texts, &n,
                              err));
     }
     p->n = n;
-    return bound_of(arena, "regexp_split_to_table", p, out, err);
+    return bound_of(ctx->arena, "regexp_split_to_table", p, out, err);
 }
 
 /* ---- rows */

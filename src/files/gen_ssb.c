@@ -580,10 +580,10 @@ static tcudb_status ssb_bind(const GenTable *table, const char *usage, Arena *ar
 }
 
 #define SSB_FUNCTION(table)                                                                                            \
-    static tcudb_status bind_##table(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,      \
-                                     Error *err)                                                                       \
+    static tcudb_status bind_##table(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs,                     \
+                                     TableFuncBound *out, Error *err)                                                  \
     {                                                                                                                  \
-        return ssb_bind(&table##_table, "ssb_" #table SSB_USAGE #table, arena, args, nargs, out, err);                 \
+        return ssb_bind(&table##_table, "ssb_" #table SSB_USAGE #table, ctx->arena, args, nargs, out, err);            \
     }                                                                                                                  \
     const TableFunc ssb_##table##_func = {                                                                             \
         .name = "ssb_" #table,                                                                                         \

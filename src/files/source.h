@@ -41,8 +41,6 @@ void source_close(Source *source);
 /* Names as users write them ("utf-8", "UTF8", "latin1", "iso-8859-1", "win1252", "utf-16", ...); false: none. */
 bool encoding_from_name(Str name, Encoding *out);
 const char *encoding_name(Encoding encoding);
-/* Offset of the first byte that is not UTF-8 (NUL counts as invalid too); len: all is well. */
-size_t utf8_check(const char *text, size_t len);
 /* Appends the 1 to 4 bytes of a code point; returns how many. */
 uint32_t utf8_put(uint32_t code, char out[4]);
 

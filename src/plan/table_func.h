@@ -1,9 +1,9 @@
 /*
  * table_func.h: the interface of functions that yield rows: generate_series, read_csv, ssb_lineorder.
  *
- * bind: arguments (constants) -> output columns. open: per execution. Rows come in independent tasks, so
- * workers read in parallel; a sequential source has one task. Implementations are in files/; the registry
- * is files/table_func.def.
+ * bind: arguments (constants) -> output columns, in the context's arena. open: per execution. Rows come in independent
+ * tasks, so workers read in parallel; a sequential source has one task. Implementations are in files/; the registry is
+ * files/table_func.def.
  */
 #ifndef PLAN_TABLE_FUNC_H
 #define PLAN_TABLE_FUNC_H
@@ -30,7 +30,7 @@ typedef struct TableFunc {
     const char *name;
     const char *usage; /* one line, shown in errors and help */
     bool dynamic;      /* the columns follow from the arguments' types alone: bind may be called again at run time */
-    tcudb_status (*bind)(Arena *arena, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err);
+    tcudb_status (*bind)(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err);
     /* columns[0..ncols-1]: the wanted output columns, in this order. *tasks: how many tasks there are. */
     tcudb_status (*open)(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
                          TableFuncScan **out, uint64_t *tasks, Error *err);

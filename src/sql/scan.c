@@ -51,7 +51,7 @@ tcudb_status sql_scan_tokens(Arena *arena, const char *text, const atomic_bool *
                              bool *ok, const char **message, Error *err)
 {
     PgCall call;
-    Scan scan = {.text = text, .copy = {arena, cancel}};
+    Scan scan = {.text = text, .copy = {.arena = arena, .cancel = cancel}};
     *message = NULL;
     tcudb_status status = pg_call(&call, arena->mem, cancel, call_scan, take_tokens, &scan, err);
     *ok = status == TCUDB_OK && scan.result.error == NULL;

@@ -1,13 +1,13 @@
 /*
  * source.c: from a byte offset in the text that was parsed to the character that the user wrote.
  *
- * The parsed text is the original with pieces inserted (FROM 'f.csv' becomes FROM read_csv('f.csv')), so
- * an offset maps back by subtracting the lengths of the pieces before it; an offset inside a piece maps
- * to the place of the insertion. PostgreSQL counts positions in characters from 1. Pure ASCII, the usual
- * case, needs no counting; otherwise the number of characters before every 256th byte is kept, so that a
- * position costs at most 256 steps however long the text is.
+ * The parsed text is the original without its long literals (cut.c), then with pieces inserted (FROM 'f.csv' becomes
+ * FROM read_csv('f.csv')). So an offset maps back by subtracting the lengths of the pieces before it and adding those
+ * of the cuts; an offset inside a piece maps to the place of the insertion. PostgreSQL counts positions in characters
+ * from 1. Pure ASCII, the usual case, needs no counting; otherwise the number of characters before every 256th byte is
+ * kept, so that a position costs at most 256 steps however long the text is.
  *
- * Invariant: parsed without the pieces of edits[] is the original.
+ * Invariant: parsed without the pieces of edits[] and with its cuts put back is the original.
  */
 #include "sql/sql_int.h"
 
@@ -15,22 +15,6 @@
 #include <stdio.h>
 
 enum { CHARS_STEP = 256 };
-
-/* Length of the UTF-8 sequence at p (at most n bytes are there), 0 if it is not valid. */
-static uint32_t utf8_length(const unsigned char *p, uint32_t n)
-{
-    if (p[0] < 0x80) return 1;
-    uint32_t len = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-    if (p[0] < 0xC2 || p[0] > 0xF4 || len > n) return 0;
-    for (uint32_t i = 1; i < len; i++) {
-        if ((p[i] & 0xC0) != 0x80) return 0;
-    }
-    if (p[0] == 0xE0 && p[1] < 0xA0) return 0; /* overlong */
-    if (p[0] == 0xED && p[1] > 0x9F) return 0; /* surrogates */
-    if (p[0] == 0xF0 && p[1] < 0x90) return 0;
-    if (p[0] == 0xF4 && p[1] > 0x8F) return 0;
-    return len;
-}
 
 static tcudb_status invalid_utf8(const unsigned char *p, uint32_t n, Error *err)
 {
@@ -43,23 +27,13 @@ static tcudb_status invalid_utf8(const unsigned char *p, uint32_t n, Error *err)
     return error_set(err, SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": %s", hex);
 }
 
-static tcudb_status check_utf8(Str text, bool *ascii, Error *err)
-{
-    const unsigned char *bytes = (const unsigned char *)text.ptr;
-    *ascii = true;
-    for (uint32_t i = 0; i < text.len;) {
-        uint32_t len = bytes[i] == 0 ? 0 : utf8_length(bytes + i, text.len - i);
-        if (len == 0) return invalid_utf8(bytes + i, text.len - i, err);
-        if (len > 1) *ascii = false;
-        i += len;
-    }
-    return TCUDB_OK;
-}
-
-tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err)
+tcudb_status sql_source_init(Arena *arena, Str text, const atomic_bool *cancel, SqlSource *out, Error *err)
 {
     *out = (SqlSource){.original = text};
-    TRY(check_utf8(text, &out->ascii, err));
+    size_t valid;
+    TRY(utf8_valid(text.ptr, text.len, cancel, &valid, err));
+    if (valid < text.len) return invalid_utf8((const unsigned char *)text.ptr + valid, text.len - (uint32_t)valid, err);
+    out->ascii = utf8_length(text) == text.len;
     char *copy = arena_strndup(arena, text.ptr == NULL ? "" : text.ptr, text.len, err);
     TRY_PTR(copy);
     out->original.ptr = copy; /* the caller's buffer may be gone when a position is asked for */
@@ -71,11 +45,26 @@ tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err)
     uint32_t count = 0;
     assert(text.len == 0 || text.ptr != NULL);
     for (uint32_t i = 0; i < text.len; i++) {
-        if (i % CHARS_STEP == 0) chars[i / CHARS_STEP] = count;
+        if (i % CHARS_STEP == 0) {
+            TRY(cancel_poll(cancel, err));
+            chars[i / CHARS_STEP] = count;
+        }
         count += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
     }
     out->chars = chars;
     return TCUDB_OK;
+}
+
+/* From a byte of the text without edits. */
+static uint32_t before_cuts(const SqlSource *source, uint32_t at)
+{
+    uint32_t less = 0;
+    for (uint32_t i = 0; i < source->ncuts && source->cuts[i].at <= at; i++) {
+        const SqlCut *piece = &source->cuts[i];
+        if (at < piece->at + piece->len) return piece->from;
+        less += piece->was - piece->len;
+    }
+    return at + less;
 }
 
 uint32_t sql_source_original(const SqlSource *source, uint32_t at)
@@ -83,11 +72,11 @@ uint32_t sql_source_original(const SqlSource *source, uint32_t at)
     uint32_t shift = 0;
     for (uint32_t i = 0; i < source->nedits && source->edits[i].at <= at; i++) {
         const SqlEdit *edit = &source->edits[i];
-        if (at < edit->at + edit->len) return edit->at - shift;
+        if (at < edit->at + edit->len) return before_cuts(source, edit->at - shift);
         shift += edit->len;
     }
     assert(at >= shift);
-    at -= shift;
+    at = before_cuts(source, at - shift);
     return at > source->original.len ? source->original.len : at;
 }
 

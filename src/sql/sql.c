@@ -1,7 +1,8 @@
 /*
  * sql.c: text -> trees, through libpg_query (PostgreSQL 15's own grammar).
  *
- *     text -> tokens -> depth check -> FROM 'file' rewritten -> pg_query_parse_protobuf -> structs in the arena
+ *     text -> long literals cut -> tokens -> depth check -> FROM 'file' rewritten -> pg_query_parse_protobuf
+ *          -> structs in the arena, literals put back
  *
  * The trees are protobuf-c structs copied straight into the caller's arena (tree.c). Errors come with PostgreSQL's
  * message and cursor position, but without a SQLSTATE: all but a few are syntax errors. libpg_query runs in
@@ -70,9 +71,10 @@ static tcudb_status report_unicode(const SqlSource *source, const char *message,
     return TCUDB_ERROR;
 }
 
-static tcudb_status report(const SqlSource *source, const PgQueryError *error, Error *err)
+static tcudb_status report(Arena *arena, const SqlSource *source, const PgQueryError *error, Error *err)
 {
-    const char *message = error->message == NULL ? "syntax error" : error->message;
+    const char *message = sql_restore(arena, source, error->message == NULL ? "syntax error" : error->message, err);
+    TRY_PTR(message);
     int position = error_position(source, error->cursorpos);
     bool junk = strncmp(message, "trailing junk after", 19) == 0 && strchr(message, '"') != NULL;
     if (junk) return report_junk(source, message, position, err);
@@ -108,9 +110,9 @@ static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atom
                                PgQuery__ParseResult **out, Error *err)
 {
     PgCall call;
-    Parse parse = {.text = source->parsed, .copy = {arena, cancel}};
+    Parse parse = {.text = source->parsed, .copy = {arena, source, cancel}};
     tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, take_tree, &parse, err);
-    if (status == TCUDB_OK && parse.result.error != NULL) status = report(source, parse.result.error, err);
+    if (status == TCUDB_OK && parse.result.error != NULL) status = report(arena, source, parse.result.error, err);
     *out = (PgQuery__ParseResult *)(void *)parse.tree;
     pg_call_end(&call);
     return status;
@@ -136,7 +138,8 @@ tcudb_status sql_parse(Arena *arena, Str text, const atomic_bool *cancel, Ast **
     *n = 0;
     SqlSource *source = ARENA_NEW(arena, SqlSource, err);
     TRY_PTR(source);
-    TRY(sql_source_init(arena, text, source, err));
+    TRY(sql_source_init(arena, text, cancel, source, err));
+    TRY(sql_cut(arena, source, cancel, err));
     SqlToken *tokens = NULL;
     uint32_t ntokens = 0;
     bool ok = false;

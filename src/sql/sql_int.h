@@ -13,13 +13,23 @@ typedef struct SqlEdit {
     uint32_t len;
 } SqlEdit;
 
+/* A stretch of the original (`was` bytes at `from`) that the parsed text has `len` bytes for, at `at` (before edits).
+ */
+typedef struct SqlCut {
+    uint32_t at, len;
+    uint32_t from, was;
+    bool doubled; /* quotes stand twice in it */
+} SqlCut;
+
 /* Two texts of the same statements: what the user wrote and what libpg_query parsed. */
 typedef struct SqlSource {
     Str original;
     const char *parsed; /* NUL-terminated */
     uint32_t parsed_len;
     bool ascii; /* original: one byte is one character */
-    uint32_t nedits;
+    char mark;  /* begins what stands for a cut literal; 0: none is cut */
+    uint32_t ncuts, nedits;
+    const SqlCut *cuts;    /* ascending */
     const SqlEdit *edits;  /* ascending */
     const uint32_t *chars; /* not ascii: characters before each 256th byte of original */
 } SqlSource;
@@ -29,9 +39,10 @@ typedef struct SqlToken {
     int kind;            /* PgQuery__Token */
 } SqlToken;
 
-/* Where a tree is copied to, and what stops it. */
+/* Where a tree is copied to, what its strings lack, and what stops it. */
 typedef struct SqlCopy {
     Arena *arena;
+    const SqlSource *source;   /* of tokens: NULL */
     const atomic_bool *cancel; /* may be NULL */
 } SqlCopy;
 
@@ -39,8 +50,12 @@ typedef struct SqlCopy {
 tcudb_status sql_copy_tree(const SqlCopy *copy, const ProtobufCMessage *from, ProtobufCMessage **out,
                            Error *err) MUST_CHECK;
 
-/* Checks UTF-8 and prepares the map; no edits yet. */
-tcudb_status sql_source_init(Arena *arena, Str text, SqlSource *out, Error *err) MUST_CHECK;
+/* Checks UTF-8 and prepares the map; no cuts and edits yet. */
+tcudb_status sql_source_init(Arena *arena, Str text, const atomic_bool *cancel, SqlSource *out, Error *err) MUST_CHECK;
+/* Cuts long literals, comments and blanks out of the parsed text. */
+tcudb_status sql_cut(Arena *arena, SqlSource *source, const atomic_bool *cancel, Error *err) MUST_CHECK;
+/* A copy of a text of the tree or of a message with the literals that were cut; NULL: no memory. */
+char *sql_restore(Arena *arena, const SqlSource *source, const char *text, Error *err) MUST_CHECK;
 /* Byte offset in the parsed text -> byte offset in the original. */
 uint32_t sql_source_original(const SqlSource *source, uint32_t at);
 /* Byte offset in the original -> 1-based character. */

@@ -83,8 +83,8 @@ const Func *func_fused(const Func *outer, const Func *inner);
 const Func *func_relabel(void);
 
 /* The texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
-tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const char *function, Str **out, uint32_t *n,
-                              Error *err) MUST_CHECK;
+tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, Str **out,
+                              uint32_t *n, Error *err) MUST_CHECK;
 
 /* Fills *out or reports 42883 (no such function: "operator does not exist: text + integer" with
  * PostgreSQL's hint) or 42725 (ambiguous), at `position`. */

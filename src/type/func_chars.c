@@ -30,15 +30,17 @@ static bool is_alnum(int32_t c)
 typedef enum CaseMode { CASE_LOWER, CASE_UPPER, CASE_TITLE } CaseMode;
 
 /* Invalid bytes are passed through. */
-static tcudb_status map_case(Arena *arena, Str s, CaseMode mode, Str *out, Error *err)
+static tcudb_status map_case(EvalCtx *ctx, Str s, CaseMode mode, Str *out, Error *err)
 {
     bool inside = false;
-    char *to = arena_alloc_raw(arena, (size_t)s.len * 3 + 4, err); /* a mapping may need a byte or two more */
+    uint32_t steps = 0;
+    char *to = arena_alloc_raw(ctx->arena, (size_t)s.len * 3 + 4, err); /* a mapping may need a byte or two more */
     TRY_PTR(to);
     char *at = to;
     for (uint32_t i = 0; i < s.len;) {
         utf8proc_int32_t c = (unsigned char)s.ptr[i];
         utf8proc_ssize_t n = 1;
+        TRY(text_poll(ctx, &steps, err));
         if (c >= 128) n = utf8proc_iterate((const utf8proc_uint8_t *)s.ptr + i, s.len - i, &c);
         if (n <= 0) {
             *at++ = s.ptr[i++];
@@ -54,26 +56,26 @@ static tcudb_status map_case(Arena *arena, Str s, CaseMode mode, Str *out, Error
     return TCUDB_OK;
 }
 
-tcudb_status text_fold(Arena *arena, Str s, Str *out, Error *err)
+tcudb_status text_fold(EvalCtx *ctx, Str s, Str *out, Error *err)
 {
-    return map_case(arena, s, CASE_LOWER, out, err);
+    return map_case(ctx, s, CASE_LOWER, out, err);
 }
 
 KERNEL(text_lower)
 {
-    UNARY_ROWS(Str, Str, TRY(map_case(ctx->arena, x, CASE_LOWER, &r, err)));
+    UNARY_ROWS(Str, Str, TRY(map_case(ctx, x, CASE_LOWER, &r, err)));
     return TCUDB_OK;
 }
 
 KERNEL(text_upper)
 {
-    UNARY_ROWS(Str, Str, TRY(map_case(ctx->arena, x, CASE_UPPER, &r, err)));
+    UNARY_ROWS(Str, Str, TRY(map_case(ctx, x, CASE_UPPER, &r, err)));
     return TCUDB_OK;
 }
 
 KERNEL(text_initcap)
 {
-    UNARY_ROWS(Str, Str, TRY(map_case(ctx->arena, x, CASE_TITLE, &r, err)));
+    UNARY_ROWS(Str, Str, TRY(map_case(ctx, x, CASE_TITLE, &r, err)));
     return TCUDB_OK;
 }
 
@@ -125,14 +127,41 @@ KERNEL(int8_to_hex)
     return TCUDB_OK;
 }
 
+static tcudb_status no_digest(Error *err)
+{
+    return error_set(err, SQLSTATE_INTERNAL_ERROR, "could not compute MD5 hash");
+}
+
+/* A long text in pieces, between which the statement can be stopped. */
+static tcudb_status digest_pieces(const EvalCtx *ctx, EVP_MD_CTX *md, Str s, unsigned char *digest, unsigned *size,
+                                  Error *err)
+{
+    enum { PIECE = 1 << 22 };
+    if (EVP_DigestInit_ex(md, EVP_md5(), NULL) != 1) return no_digest(err);
+    for (uint32_t at = 0, n; at < s.len; at += n) {
+        n = s.len - at < PIECE ? s.len - at : PIECE;
+        TRY(cancel_poll(ctx->cancel, err));
+        if (EVP_DigestUpdate(md, s.ptr + at, n) != 1) return no_digest(err);
+    }
+    return EVP_DigestFinal_ex(md, digest, size) == 1 ? TCUDB_OK : no_digest(err);
+}
+
+static tcudb_status digest_of(const EvalCtx *ctx, Str s, unsigned char *digest, unsigned *size, Error *err)
+{
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    if (md == NULL) return no_digest(err);
+    tcudb_status status = digest_pieces(ctx, md, s, digest, size, err);
+    EVP_MD_CTX_free(md);
+    return status;
+}
+
 KERNEL(text_md5)
 {
     static const char digits[] = "0123456789abcdef";
     UNARY_ROWS(Str, Str, {
         unsigned char digest[EVP_MAX_MD_SIZE];
         unsigned int size = 0;
-        if (EVP_Digest(x.ptr, x.len, digest, &size, EVP_md5(), NULL) != 1)
-            return error_set(err, SQLSTATE_INTERNAL_ERROR, "could not compute MD5 hash");
+        TRY(digest_of(ctx, x, digest, &size, err));
         char *to = arena_alloc_raw(ctx->arena, 2 * size, err);
         TRY_PTR(to);
         for (unsigned int k = 0; k < size; k++) {
@@ -337,11 +366,13 @@ tcudb_status text_quote_name(Str s, Buf *buf, Error *err)
     return buf_char(buf, '"', err);
 }
 
-static tcudb_status quote_text(Str s, Buf *buf, Error *err)
+static tcudb_status quote_text(const EvalCtx *ctx, Str s, Buf *buf, Error *err)
 {
+    uint32_t steps = 0;
     if (s.len > 0 && memchr(s.ptr, '\\', s.len) != NULL) TRY(buf_char(buf, 'E', err));
     TRY(buf_char(buf, '\'', err));
     for (uint32_t i = 0; i < s.len; i++) {
+        TRY(text_poll(ctx, &steps, err));
         if (s.ptr[i] == '\'' || s.ptr[i] == '\\') TRY(buf_char(buf, s.ptr[i], err));
         TRY(buf_char(buf, s.ptr[i], err));
     }
@@ -373,7 +404,7 @@ static tcudb_status quote_rows(EvalCtx *ctx, const Vector *arg, const uint16_t *
         }
         TRY_GOTO(print_cast(&v, &plain, err));
         Str s = {plain.data, (uint32_t)plain.len};
-        TRY_GOTO(name ? text_quote_name(s, &quoted, err) : quote_text(s, &quoted, err));
+        TRY_GOTO(name ? text_quote_name(s, &quoted, err) : quote_text(ctx, s, &quoted, err));
         TRY_GOTO(text_keep(ctx, &quoted, &to[row], err));
     }
 done:
@@ -483,7 +514,7 @@ static tcudb_status pad_format(Buf *buf, size_t start, const Directive *d, Error
     return TCUDB_OK;
 }
 
-static tcudb_status print_directive(const Value *v, const Directive *d, Buf *buf, Error *err)
+static tcudb_status print_directive(const EvalCtx *ctx, const Value *v, const Directive *d, Buf *buf, Error *err)
 {
     if (v->null) {
         if (d->kind == 'I')
@@ -496,7 +527,7 @@ static tcudb_status print_directive(const Value *v, const Directive *d, Buf *buf
     buf_init(&plain, NULL);
     tcudb_status status = value_print(v, &plain, err);
     Str s = {plain.data, (uint32_t)plain.len};
-    if (status == TCUDB_OK) status = d->kind == 'I' ? text_quote_name(s, buf, err) : quote_text(s, buf, err);
+    if (status == TCUDB_OK) status = d->kind == 'I' ? text_quote_name(s, buf, err) : quote_text(ctx, s, buf, err);
     buf_free(&plain);
     return status;
 }
@@ -516,9 +547,10 @@ static tcudb_status format_width(EvalCtx *ctx, const Vector *args, uint32_t narg
 static tcudb_status format_row(EvalCtx *ctx, const Vector *args, uint32_t nargs, uint32_t row, Buf *buf, Error *err)
 {
     Str f = vec_value(&args[0], row).str;
-    uint32_t next = 1;
+    uint32_t next = 1, steps = 0;
     for (uint32_t at = 0; at < f.len;) {
         char c = f.ptr[at++];
+        TRY(text_poll(ctx, &steps, err));
         if (c != '%') {
             TRY(buf_char(buf, c, err));
             continue;
@@ -540,7 +572,7 @@ static tcudb_status format_row(EvalCtx *ctx, const Vector *args, uint32_t nargs,
         TRY(format_width(ctx, args, nargs, row, &next, &d, err));
         TRY(pick(args, nargs, d.position, &next, row, &v, err));
         size_t start = buf->len;
-        TRY(print_directive(&v, &d, buf, err));
+        TRY(print_directive(ctx, &v, &d, buf, err));
         TRY(pad_format(buf, start, &d, err));
     }
     return TCUDB_OK;

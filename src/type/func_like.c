@@ -92,24 +92,29 @@ static int64_t match_here(const Piece *piece, Str s)
 }
 
 /* Moves s past the leftmost occurrence of the piece. */
-static bool find_piece(const Piece *piece, Str *s)
+static tcudb_status find_piece(const EvalCtx *ctx, const Piece *piece, Str *s, bool *found, Error *err)
 {
+    uint32_t steps = 0;
+    *found = true;
     if (piece->literal) {
-        const char *at = memmem(s->ptr, s->len, piece->bytes, piece->len);
-        if (at == NULL) return false;
-        uint32_t skip = (uint32_t)(at - s->ptr) + piece->len;
+        int64_t at;
+        TRY(text_find(ctx, *s, (Str){piece->bytes, piece->len}, 0, &at, err));
+        uint32_t skip = at < 0 ? 0 : (uint32_t)at + piece->len;
+        *found = at >= 0;
         *s = (Str){s->ptr + skip, s->len - skip};
-        return true;
+        return TCUDB_OK;
     }
     for (uint32_t i = 0; i < s->len; i++) {
+        TRY(text_poll(ctx, &steps, err));
         if (((unsigned char)s->ptr[i] & 0xc0) == 0x80) continue;
         int64_t took = match_here(piece, (Str){s->ptr + i, s->len - i});
         if (took < 0) continue;
         uint32_t skip = i + (uint32_t)took;
         *s = (Str){s->ptr + skip, s->len - skip};
-        return true;
+        return TCUDB_OK;
     }
-    return false;
+    *found = false;
+    return TCUDB_OK;
 }
 
 /* The last piece must end the text: it is as many characters as elements, counted from the end. */
@@ -127,21 +132,24 @@ static bool match_end(const Piece *piece, Str s)
     return false;
 }
 
-static bool matches(const Pattern *p, Str s)
+static tcudb_status matches(const EvalCtx *ctx, const Pattern *p, Str s, bool *hit, Error *err)
 {
-    uint32_t first = 0, last = p->n;
-    if (p->n == 0) return p->open_start || s.len == 0;
+    uint32_t first = 0, last = p->n - !p->open_end;
+    *hit = p->open_start || s.len == 0;
+    if (p->n == 0) return TCUDB_OK;
     if (!p->open_start) {
         int64_t took = match_here(&p->pieces[0], s);
-        if (took < 0) return false;
+        *hit = took >= 0;
+        if (!*hit) return TCUDB_OK;
         s = (Str){s.ptr + took, s.len - (uint32_t)took};
-        if (p->n == 1) return p->open_end || s.len == 0;
+        *hit = p->open_end || s.len == 0;
+        if (p->n == 1) return TCUDB_OK;
         first = 1;
     }
-    if (!p->open_end) last--;
-    for (uint32_t k = first; k < last; k++)
-        if (!find_piece(&p->pieces[k], &s)) return false;
-    return p->open_end || match_end(&p->pieces[last], s);
+    *hit = true;
+    for (uint32_t k = first; k < last && *hit; k++) TRY(find_piece(ctx, &p->pieces[k], &s, hit, err));
+    if (*hit && !p->open_end) *hit = match_end(&p->pieces[last], s);
+    return TCUDB_OK;
 }
 
 /* char(n) takes part with its padding. */
@@ -169,12 +177,14 @@ static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *
     {
         Str s = texts[row * STRIDE(args[0])], p = patterns[row * STRIDE(args[1])];
         if (i == 0 || args[1].form != VEC_CONST) {
-            if (fold) TRY(text_fold(ctx->arena, p, &p, err));
+            if (fold) TRY(text_fold(ctx, p, &p, err));
             TRY(compile(ctx->arena, p, &compiled, err));
         }
         if (width > 0) TRY(padded(ctx, s, width, &s, err));
-        if (fold) TRY(text_fold(ctx->arena, s, &s, err));
-        to[row] = matches(&compiled, s) == want;
+        if (fold) TRY(text_fold(ctx, s, &s, err));
+        bool hit;
+        TRY(matches(ctx, &compiled, s, &hit, err));
+        to[row] = hit == want;
     }
     return TCUDB_OK;
 }

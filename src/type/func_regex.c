@@ -4,7 +4,9 @@
  * PostgreSQL's advanced regular expressions run on PCRE2 (UTF, Unicode classes): the escapes that differ
  * (\m \M \y \Y \Z) are rewritten, . matches newlines, $ only the very end. A constant pattern is compiled
  * once a batch. Matching is bounded by PCRE2's match and heap limits; exceeding them is an error, so that
- * a hostile pattern cannot hang a query.
+ * a hostile pattern cannot hang a query; but whether there is a match is then found without backtracking. Matches in
+ * long texts are looked for a stretch of places at a time (PCRE2's offset limit), between which the statement can be
+ * stopped; such a text is checked to be UTF-8 once, not by every match.
  *
  * Limit: where alternatives differ in length, PostgreSQL takes the longest match and PCRE2 the first that
  * succeeds; this shows in captured text only, not in whether a text matches.
@@ -18,12 +20,24 @@
 /* A flag of our own beside PCRE2's options: . does not match a newline. */
 #define NEWLINE_SENSITIVE UINT32_C(0x80000000)
 
-enum { MATCH_LIMIT = 10000000, HEAP_LIMIT_KB = 65536, MAX_CAPTURES = 64, JIT_ROWS = 64 };
+enum {
+    MATCH_LIMIT = 10000000,
+    HEAP_LIMIT_KB = 65536,
+    MAX_CAPTURES = 64,
+    JIT_ROWS = 64,
+    JIT_BYTES = 65536,
+    STRETCH = 1 << 20, /* bytes of places where a match may begin; a 64th of a text that is longer than 64 */
+    STRETCHES = 64
+};
 
 typedef struct Regex {
     pcre2_code *code;
     pcre2_match_data *match;
     pcre2_match_context *limits;
+    Str checked; /* the text that was found to be UTF-8 */
+    bool compiled;
+    bool test;      /* only whether there is a match is asked for */
+    int *workspace; /* of match_all_at_once, in the arena */
 } Regex;
 
 static void regex_free(Regex *re)
@@ -140,9 +154,16 @@ static tcudb_status translate(Arena *arena, Str p, uint32_t *options, Str *out, 
     return TCUDB_OK;
 }
 
+/* To machine code, where that pays; the interpreter does as well. */
+static void regex_jit(Regex *re)
+{
+    if (!re->compiled) (void)pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
+    re->compiled = true;
+}
+
 static tcudb_status regex_compile(Arena *arena, Str pattern, uint32_t extra, bool jit, Regex *out, Error *err)
 {
-    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | extra;
+    uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_USE_OFFSET_LIMIT | extra;
     if (extra & NEWLINE_SENSITIVE) options &= ~(NEWLINE_SENSITIVE | PCRE2_DOTALL);
     int code = 0;
     PCRE2_SIZE offset = 0;
@@ -162,21 +183,84 @@ static tcudb_status regex_compile(Arena *arena, Str pattern, uint32_t extra, boo
     }
     pcre2_set_match_limit(out->limits, MATCH_LIMIT);
     pcre2_set_heap_limit(out->limits, HEAP_LIMIT_KB);
-    if (jit) (void)pcre2_jit_compile(out->code, PCRE2_JIT_COMPLETE); /* the interpreter does as well */
+    if (jit) regex_jit(out);
     return TCUDB_OK;
 }
 
-/* *hit: whether there is a match at or after `from`. */
-static tcudb_status regex_match(const Regex *re, Str s, uint32_t from, uint32_t options, bool *hit, Error *err)
+static tcudb_status not_utf8(Error *err)
 {
-    int rc = pcre2_match(re->code, (PCRE2_SPTR)(s.len == 0 ? "" : s.ptr), s.len, from, options, re->match, re->limits);
+    return error_set(err, SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"");
+}
+
+static tcudb_status too_complex(Error *err)
+{
+    return error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "regular expression is too complex");
+}
+
+static uint32_t char_start(Str s, uint32_t at)
+{
+    while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at++;
+    return at;
+}
+
+/* match_stretch for a pattern that backtracks too much, by following all alternatives at once: no captures, no
+ * references back, a look at the text's rest for each place. */
+static tcudb_status match_all_at_once(const EvalCtx *ctx, Regex *re, Str s, uint32_t from, uint32_t last, bool *hit,
+                                      Error *err)
+{
+    enum { WORKSPACE = 16384, LONGEST = 1 << 20, STEPS = 1 << 20 };
+    if (!re->test || s.len > LONGEST) return too_complex(err);
+    if (re->workspace == NULL) re->workspace = arena_alloc_raw(ctx->arena, WORKSPACE * sizeof(int), err);
+    TRY_PTR(re->workspace);
+    for (;;) {
+        uint32_t stop = last - from > STEPS / (s.len + 1) ? from + STEPS / (s.len + 1) : last;
+        TRY(cancel_poll(ctx->cancel, err));
+        pcre2_set_offset_limit(re->limits, stop);
+        int rc = pcre2_dfa_match(re->code, (PCRE2_SPTR)s.ptr, s.len, from, PCRE2_NO_UTF_CHECK | PCRE2_DFA_SHORTEST,
+                                 re->match, re->limits, re->workspace, WORKSPACE);
+        *hit = rc >= 0;
+        if (rc < 0 && rc != PCRE2_ERROR_NOMATCH) return too_complex(err);
+        if (*hit || stop == last) return TCUDB_OK;
+        from = char_start(s, stop + 1);
+    }
+}
+
+/* *hit: whether a match begins at `from` or after it, but not behind `last`. */
+static tcudb_status match_stretch(const EvalCtx *ctx, Regex *re, Str s, uint32_t from, uint32_t last, bool *hit,
+                                  Error *err)
+{
+    PCRE2_SPTR text = (PCRE2_SPTR)(s.len == 0 ? "" : s.ptr);
+    pcre2_set_offset_limit(re->limits, last);
+    int rc = pcre2_match(re->code, text, s.len, from, PCRE2_NO_UTF_CHECK, re->match, re->limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter takes what it needs from the heap */
+        rc = pcre2_match(re->code, text, s.len, from, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, re->match, re->limits);
     *hit = rc > 0;
     if (rc > 0 || rc == PCRE2_ERROR_NOMATCH) return TCUDB_OK;
-    if (rc == PCRE2_ERROR_NOMEMORY || rc == PCRE2_ERROR_HEAPLIMIT || rc == PCRE2_ERROR_JIT_STACKLIMIT)
-        return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
-    if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT)
-        return error_set(err, SQLSTATE_STATEMENT_TOO_COMPLEX, "regular expression is too complex");
-    return error_set(err, SQLSTATE_CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"");
+    if (rc == PCRE2_ERROR_NOMEMORY) return error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+    if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT)
+        return match_all_at_once(ctx, re, s, from, last, hit, err);
+    return not_utf8(err);
+}
+
+/* *hit: whether there is a match at or after `from`, which is the start of a character or the text's end. */
+static tcudb_status regex_match(const EvalCtx *ctx, Regex *re, Str s, uint32_t from, bool *hit, Error *err)
+{
+    uint32_t stretch = s.len / STRETCHES > STRETCH ? s.len / STRETCHES : STRETCH;
+    assert(from <= s.len);
+    if (re->checked.ptr != s.ptr || re->checked.len != s.len) {
+        size_t valid;
+        if (s.len >= JIT_BYTES) regex_jit(re);
+        TRY(utf8_valid(s.ptr, s.len, ctx->cancel, &valid, err));
+        if (valid < s.len) return not_utf8(err);
+        re->checked = s;
+    }
+    for (;; from = from + stretch + 1) {
+        from = char_start(s, from);
+        TRY(cancel_poll(ctx->cancel, err));
+        bool end = s.len - from <= stretch;
+        TRY(match_stretch(ctx, re, s, from, end ? s.len : from + stretch, hit, err));
+        if (*hit || end) return TCUDB_OK;
+    }
 }
 
 static Str capture(const Regex *re, Str s, uint32_t k, bool *set)
@@ -198,6 +282,7 @@ typedef struct Cache {
     Regex re;
     Str pattern;
     uint32_t options;
+    bool test;
     bool ready;
 } Cache;
 
@@ -207,7 +292,8 @@ static tcudb_status cached(EvalCtx *ctx, Cache *cache, Str pattern, uint32_t opt
     if (cache->ready) regex_free(&cache->re);
     cache->ready = false;
     TRY(regex_compile(ctx->arena, pattern, options, rows >= JIT_ROWS, &cache->re, err));
-    *cache = (Cache){cache->re, pattern, options, true};
+    cache->re.test = cache->test;
+    *cache = (Cache){cache->re, pattern, options, cache->test, true};
     return TCUDB_OK;
 }
 
@@ -224,12 +310,12 @@ static tcudb_status match_rows(EvalCtx *ctx, const Vector *args, const uint16_t 
     const Str *texts = args[0].data, *patterns = args[1].data;
     uint8_t *to = out->data;
     tcudb_status status = TCUDB_OK;
-    Cache cache = {0};
+    Cache cache = {.test = true};
     EACH_ROW(i, row)
     {
         bool hit;
         TRY_GOTO(cached(ctx, &cache, patterns[row * STRIDE(args[1])], options, n, err));
-        TRY_GOTO(regex_match(&cache.re, texts[row * STRIDE(args[0])], 0, 0, &hit, err));
+        TRY_GOTO(regex_match(ctx, &cache.re, texts[row * STRIDE(args[0])], 0, &hit, err));
         to[row] = hit == want;
     }
 done:
@@ -358,7 +444,7 @@ static tcudb_status substring_rows(EvalCtx *ctx, const Vector *args, const uint1
             TRY_GOTO(
                 similar(ctx, pattern, STR_AT(2), memmem(pattern.ptr, pattern.len, "\"", 1) != NULL, &pattern, err));
         TRY_GOTO(cached(ctx, &cache, pattern, 0, n, err));
-        TRY_GOTO(regex_match(&cache.re, STR_AT(0), 0, 0, &hit, err));
+        TRY_GOTO(regex_match(ctx, &cache.re, STR_AT(0), 0, &hit, err));
         if (hit) to[row] = capture(&cache.re, STR_AT(0), capture_groups(&cache.re) > 0 ? 1 : 0, &set);
         if (!set) TRY_GOTO(set_null(ctx, out, sel, n, row, err));
     }
@@ -437,18 +523,17 @@ static tcudb_status put_replacement(const Regex *re, Str s, Str with, Buf *buf, 
 
 static uint32_t next_char(Str s, uint32_t at)
 {
-    at++;
-    while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at++;
-    return at;
+    return char_start(s, at + 1);
 }
 
 /* Replaces the nth match (0: all) found from byte `from` on. */
-static tcudb_status replace(const Regex *re, Str s, uint32_t from, uint32_t nth, Str with, Buf *buf, Error *err)
+static tcudb_status replace(const EvalCtx *ctx, Regex *re, Str s, uint32_t from, uint32_t nth, Str with, Buf *buf,
+                            Error *err)
 {
     uint32_t copied = 0, at = from, count = 0;
     while (at <= s.len) {
         bool hit, set;
-        TRY(regex_match(re, s, at, 0, &hit, err));
+        TRY(regex_match(ctx, re, s, at, &hit, err));
         if (!hit) break;
         Str whole = capture(re, s, 0, &set);
         uint32_t start = (uint32_t)(whole.ptr - s.ptr), end = start + whole.len;
@@ -490,7 +575,7 @@ static tcudb_status replace_row(EvalCtx *ctx, const Vector *args, uint32_t nargs
     if (nargs > 3 && args[nargs - 1].phys == PHYS_STR) TRY(read_flags(STR_AT(nargs - 1), NULL, &flags, err));
     if (flags.global && !numbered) nth = 0;
     TRY(cached(ctx, cache, STR_AT(1), flags.options, n, err));
-    return replace(&cache->re, s, start_offset(s, start), (uint32_t)nth, STR_AT(2), buf, err);
+    return replace(ctx, &cache->re, s, start_offset(s, start), (uint32_t)nth, STR_AT(2), buf, err);
 }
 
 KERNEL(text_regexp_replace)
@@ -513,12 +598,12 @@ done:
 }
 
 /* The next match from *at on, which moves behind it. */
-static tcudb_status next_match(const Regex *re, Str s, uint32_t *at, bool *hit, Error *err)
+static tcudb_status next_match(const EvalCtx *ctx, Regex *re, Str s, uint32_t *at, bool *hit, Error *err)
 {
     bool set;
     *hit = false;
     if (*at > s.len) return TCUDB_OK;
-    TRY(regex_match(re, s, *at, 0, hit, err));
+    TRY(regex_match(ctx, re, s, *at, hit, err));
     if (!*hit) return TCUDB_OK;
     Str whole = capture(re, s, 0, &set);
     uint32_t end = (uint32_t)(whole.ptr - s.ptr) + whole.len;
@@ -543,7 +628,7 @@ KERNEL(text_regexp_count)
         to[row] = 0;
         for (uint32_t at = start_offset(s, start);; to[row]++) {
             bool hit;
-            TRY_GOTO(next_match(&cache.re, s, &at, &hit, err));
+            TRY_GOTO(next_match(ctx, &cache.re, s, &at, &hit, err));
             if (!hit) break;
         }
     }
@@ -557,14 +642,14 @@ KERNEL(text_regexp_like)
 {
     uint8_t *to = out->data;
     tcudb_status status = TCUDB_OK;
-    Cache cache = {0};
+    Cache cache = {.test = true};
     EACH_ROW(i, row)
     {
         RegexFlags flags = {0};
         bool hit;
         if (nargs > 2) TRY_GOTO(read_flags(STR_AT(2), "regexp_like", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
-        TRY_GOTO(regex_match(&cache.re, STR_AT(0), 0, 0, &hit, err));
+        TRY_GOTO(regex_match(ctx, &cache.re, STR_AT(0), 0, &hit, err));
         to[row] = hit;
     }
 done:
@@ -573,13 +658,13 @@ done:
 }
 
 /* The nth match from `start` on; *set false: there is none. */
-static tcudb_status nth_match(const Regex *re, Str s, int32_t start, int32_t nth, uint32_t group, Str *out, bool *set,
-                              Error *err)
+static tcudb_status nth_match(const EvalCtx *ctx, Regex *re, Str s, int32_t start, int32_t nth, uint32_t group,
+                              Str *out, bool *set, Error *err)
 {
     *set = false;
     for (uint32_t at = start_offset(s, start); nth > 0; nth--) {
         bool hit;
-        TRY(next_match(re, s, &at, &hit, err));
+        TRY(next_match(ctx, re, s, &at, &hit, err));
         if (!hit) return TCUDB_OK;
     }
     *out = capture(re, s, group, set);
@@ -603,7 +688,7 @@ KERNEL(text_regexp_substr)
         if (group < 0) TRY_GOTO(bad_parameter("subexpr", group, err));
         if (nargs > 4) TRY_GOTO(read_flags(STR_AT(4), "regexp_substr", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
-        TRY_GOTO(nth_match(&cache.re, STR_AT(0), start, nth, (uint32_t)group, &to[row], &set, err));
+        TRY_GOTO(nth_match(ctx, &cache.re, STR_AT(0), start, nth, (uint32_t)group, &to[row], &set, err));
         if (!set) TRY_GOTO(set_null(ctx, out, sel, n, row, err));
     }
 done:
@@ -631,7 +716,7 @@ KERNEL(text_regexp_instr)
         if (group < 0) TRY_GOTO(bad_parameter("subexpr", group, err));
         if (nargs > 5) TRY_GOTO(read_flags(STR_AT(5), "regexp_instr", &flags, err));
         TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
-        TRY_GOTO(nth_match(&cache.re, s, start, nth, (uint32_t)group, &found, &set, err));
+        TRY_GOTO(nth_match(ctx, &cache.re, s, start, nth, (uint32_t)group, &found, &set, err));
         uint32_t offset = (uint32_t)(found.ptr - s.ptr) + (after == 1 ? found.len : 0);
         to[row] = set ? (int32_t)utf8_length((Str){s.ptr, offset}) + 1 : 0;
     }
@@ -643,12 +728,12 @@ done:
 /* ---- splitting */
 
 /* The next match that splits: not an empty one at the text's ends or right behind the last match. */
-static tcudb_status next_split(const Regex *re, Str s, uint32_t *at, uint32_t last_end, Str *found, bool *hit,
-                               Error *err)
+static tcudb_status next_split(const EvalCtx *ctx, Regex *re, Str s, uint32_t *at, uint32_t last_end, Str *found,
+                               bool *hit, Error *err)
 {
     for (;;) {
         bool set;
-        TRY(next_match(re, s, at, hit, err));
+        TRY(next_match(ctx, re, s, at, hit, err));
         if (!*hit) return TCUDB_OK;
         *found = capture(re, s, 0, &set);
         uint32_t start = (uint32_t)(found->ptr - s.ptr);
@@ -656,30 +741,30 @@ static tcudb_status next_split(const Regex *re, Str s, uint32_t *at, uint32_t la
     }
 }
 
-static tcudb_status split(Arena *arena, const Regex *re, Str s, Str **out, uint32_t *n, Error *err)
+static tcudb_status split(const EvalCtx *ctx, Regex *re, Str s, Str **out, uint32_t *n, Error *err)
 {
     uint32_t at = 0, last_end = 0, cap = 0;
     bool hit = true;
     Str found = {0};
     while (hit) {
-        TRY(next_split(re, s, &at, last_end, &found, &hit, err));
+        TRY(next_split(ctx, re, s, &at, last_end, &found, &hit, err));
         uint32_t end = hit ? (uint32_t)(found.ptr - s.ptr) : s.len;
-        TRY_PTR(*out = ARENA_MORE(arena, *out, *n, &cap, err));
+        TRY_PTR(*out = ARENA_MORE(ctx->arena, *out, *n, &cap, err));
         (*out)[(*n)++] = end > last_end ? (Str){s.ptr + last_end, end - last_end} : (Str){"", 0};
         if (hit) last_end = end + found.len;
     }
     return TCUDB_OK;
 }
 
-tcudb_status text_regex_split(Arena *arena, Str s, Str pattern, Str flags, const char *function, Str **out, uint32_t *n,
-                              Error *err)
+tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, Str **out,
+                              uint32_t *n, Error *err)
 {
     RegexFlags options;
     Regex re;
     *n = 0;
     TRY(read_flags(flags, function, &options, err));
-    TRY(regex_compile(arena, pattern, options.options, false, &re, err));
-    tcudb_status status = split(arena, &re, s, out, n, err);
+    TRY(regex_compile(ctx->arena, pattern, options.options, false, &re, err));
+    tcudb_status status = split(ctx, &re, s, out, n, err);
     regex_free(&re);
     return status;
 }

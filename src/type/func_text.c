@@ -18,12 +18,25 @@ static tcudb_status too_long(Error *err)
 /* Room for a result of n bytes. */
 static tcudb_status text_room(EvalCtx *ctx, uint64_t n, char **out, Error *err)
 {
+    TRY(cancel_poll(ctx->cancel, err));
     if (n > MAX_TEXT_BYTES) {
         (void)too_long(err);
         return TCUDB_ERROR;
     }
     *out = arena_alloc_raw(ctx->arena, n == 0 ? 1 : (size_t)n, err);
     TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+/* Bytes into a result, a long run of them in pieces. */
+static tcudb_status put(const EvalCtx *ctx, char *to, const char *from, size_t n, Error *err)
+{
+    enum { PIECE = 1 << 24 };
+    for (; n > PIECE; n -= PIECE, to += PIECE, from += PIECE) {
+        memcpy(to, from, PIECE);
+        TRY(cancel_poll(ctx->cancel, err));
+    }
+    if (n > 0) memcpy(to, from, n);
     return TCUDB_OK;
 }
 
@@ -68,8 +81,8 @@ static tcudb_status join(EvalCtx *ctx, Str a, Str b, Str *out, Error *err)
 {
     char *to = NULL;
     TRY(text_room(ctx, (uint64_t)a.len + b.len, &to, err));
-    if (a.len > 0) memcpy(to, a.ptr, a.len);
-    if (b.len > 0) memcpy(to + a.len, b.ptr, b.len);
+    TRY(put(ctx, to, a.ptr, a.len, err));
+    TRY(put(ctx, to + a.len, b.ptr, b.len, err));
     *out = (Str){to, a.len + b.len};
     return TCUDB_OK;
 }
@@ -93,13 +106,14 @@ KERNEL(any_concat)
 }
 
 /* Prints the arguments from `first` on that are not NULL, with a separator between them. */
-static tcudb_status print_all(const Vector *args, uint32_t nargs, uint32_t first, uint32_t row, Str separator, Buf *buf,
-                              Error *err)
+static tcudb_status print_all(const EvalCtx *ctx, const Vector *args, uint32_t nargs, uint32_t first, uint32_t row,
+                              Str separator, Buf *buf, Error *err)
 {
     bool any = false;
     for (uint32_t k = first; k < nargs; k++) {
         Value v = vec_value(&args[k], row);
         if (v.null) continue;
+        TRY(cancel_poll(ctx->cancel, err));
         if (any) TRY(buf_str(buf, separator, err));
         TRY(value_print(&v, buf, err));
         any = true;
@@ -109,11 +123,10 @@ static tcudb_status print_all(const Vector *args, uint32_t nargs, uint32_t first
 
 tcudb_status text_keep(EvalCtx *ctx, const Buf *buf, Str *out, Error *err)
 {
-    if (buf->len > MAX_TEXT_BYTES) return too_long(err);
-    char *copy = arena_strndup(ctx->arena, buf->len == 0 ? "" : buf->data, buf->len, err);
-    TRY_PTR(copy);
+    char *copy = NULL;
+    TRY(text_room(ctx, buf->len, &copy, err));
     *out = (Str){copy, (uint32_t)buf->len};
-    return TCUDB_OK;
+    return put(ctx, copy, buf->data, buf->len, err);
 }
 
 KERNEL(any_concat_all)
@@ -125,7 +138,7 @@ KERNEL(any_concat_all)
     EACH_ROW(i, row)
     {
         buf.len = 0;
-        TRY_GOTO(print_all(args, nargs, 0, row, STR_LIT(""), &buf, err));
+        TRY_GOTO(print_all(ctx, args, nargs, 0, row, STR_LIT(""), &buf, err));
         TRY_GOTO(text_keep(ctx, &buf, &to[row], err));
     }
 done:
@@ -149,7 +162,7 @@ KERNEL(any_concat_ws)
             bit_clear(out->valid, row);
             continue;
         }
-        TRY_GOTO(print_all(args, nargs, 1, row, separator.str, &buf, err));
+        TRY_GOTO(print_all(ctx, args, nargs, 1, row, separator.str, &buf, err));
         TRY_GOTO(text_keep(ctx, &buf, &to[row], err));
     }
 done:
@@ -157,15 +170,29 @@ done:
     return status;
 }
 
+/* Copies what is there already, twice as much each time, as long as it stays in the cache. */
+static tcudb_status repeat(EvalCtx *ctx, Str s, uint64_t times, Str *out, Error *err)
+{
+    enum { IN_CACHE = 1 << 18 };
+    char *to = NULL;
+    uint64_t size = times * s.len;
+    TRY(text_room(ctx, size, &to, err));
+    *out = (Str){to, (uint32_t)size};
+    uint64_t unit = s.len, done = size < unit ? 0 : unit;
+    TRY(put(ctx, to, s.ptr, done, err));
+    while (done < size) {
+        uint64_t n = unit < size - done ? unit : size - done;
+        TRY(put(ctx, to + done, to, n, err));
+        done += n;
+        if (done <= IN_CACHE) unit = done;
+        if (done > IN_CACHE) TRY(cancel_poll(ctx->cancel, err));
+    }
+    return TCUDB_OK;
+}
+
 KERNEL(text_repeat)
 {
-    BINARY_ROWS(Str, int32_t, Str, {
-        uint64_t times = y > 0 ? (uint64_t)y : 0;
-        char *to = NULL;
-        TRY(text_room(ctx, times * x.len, &to, err));
-        for (uint64_t k = 0; k < times && x.len > 0; k++) memcpy(to + k * x.len, x.ptr, x.len);
-        r = (Str){to, (uint32_t)(times * x.len)};
-    });
+    BINARY_ROWS(Str, int32_t, Str, TRY(repeat(ctx, x, y > 0 ? (uint64_t)y : 0, &r, err)));
     return TCUDB_OK;
 }
 
@@ -240,43 +267,51 @@ static bool has_char(Str set, Str c)
     return false;
 }
 
-static Str trim_left(Str s, Str set)
+static tcudb_status trim_left(const EvalCtx *ctx, Str *s, Str set, Error *err)
 {
-    while (s.len > 0) {
-        uint32_t n = char_bytes(s);
-        if (!has_char(set, (Str){s.ptr, n})) break;
-        s = tail(s, n);
+    for (uint32_t steps = 0; s->len > 0;) {
+        uint32_t n = char_bytes(*s);
+        TRY(text_poll(ctx, &steps, err));
+        if (!has_char(set, (Str){s->ptr, n})) break;
+        *s = tail(*s, n);
     }
-    return s;
+    return TCUDB_OK;
 }
 
-static Str trim_right(Str s, Str set)
+static tcudb_status trim_right(const EvalCtx *ctx, Str *s, Str set, Error *err)
 {
-    while (s.len > 0) {
-        uint32_t at = s.len - 1;
-        while (at > 0 && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at--;
-        if (!has_char(set, tail(s, at))) break;
-        s.len = at;
+    for (uint32_t steps = 0; s->len > 0;) {
+        uint32_t at = s->len - 1;
+        TRY(text_poll(ctx, &steps, err));
+        while (at > 0 && ((unsigned char)s->ptr[at] & 0xc0) == 0x80) at--;
+        if (!has_char(set, tail(*s, at))) break;
+        s->len = at;
     }
-    return s;
+    return TCUDB_OK;
 }
 
-#define TRIM_KERNELS(name, EXPR)                                                                                       \
+static tcudb_status trim(const EvalCtx *ctx, Str s, Str set, bool left, bool right, Str *out, Error *err)
+{
+    *out = s;
+    if (left) TRY(trim_left(ctx, out, set, err));
+    return right ? trim_right(ctx, out, set, err) : TCUDB_OK;
+}
+
+#define TRIM_KERNELS(name, left, right)                                                                                \
     KERNEL(name##_blanks)                                                                                              \
     {                                                                                                                  \
-        const Str y = STR_LIT(" ");                                                                                    \
-        UNARY_ROWS(Str, Str, r = (EXPR));                                                                              \
+        UNARY_ROWS(Str, Str, TRY(trim(ctx, x, STR_LIT(" "), left, right, &r, err)));                                   \
         return TCUDB_OK;                                                                                               \
     }                                                                                                                  \
     KERNEL(name##_chars)                                                                                               \
     {                                                                                                                  \
-        BINARY_ROWS(Str, Str, Str, r = (EXPR));                                                                        \
+        BINARY_ROWS(Str, Str, Str, TRY(trim(ctx, x, y, left, right, &r, err)));                                        \
         return TCUDB_OK;                                                                                               \
     }
 
-TRIM_KERNELS(text_btrim, trim_right(trim_left(x, y), y))
-TRIM_KERNELS(text_ltrim, trim_left(x, y))
-TRIM_KERNELS(text_rtrim, trim_right(x, y))
+TRIM_KERNELS(text_btrim, true, true)
+TRIM_KERNELS(text_ltrim, true, false)
+TRIM_KERNELS(text_rtrim, false, true)
 
 /* ---- searching ---------------------------------------------------------------------------------- */
 
@@ -289,10 +324,25 @@ static int64_t find(Str s, Str what, uint32_t from)
     return at == NULL ? -1 : at - s.ptr;
 }
 
+/* Stretch by stretch, each longer than its part so that an occurrence across its end is seen. */
+tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64_t *at, Error *err)
+{
+    enum { STRETCH = 1 << 24 };
+    for (*at = -1; *at < 0 && from <= s.len; from += STRETCH) {
+        uint32_t left = s.len - from;
+        bool last = left < STRETCH || left - STRETCH < what.len;
+        TRY(cancel_poll(ctx->cancel, err));
+        *at = find((Str){s.ptr, last ? s.len : from + STRETCH + what.len - 1}, what, from);
+        if (last) break;
+    }
+    return TCUDB_OK;
+}
+
 KERNEL(text_position)
 {
     BINARY_ROWS(Str, Str, int32_t, {
-        int64_t at = find(x, y, 0);
+        int64_t at;
+        TRY(text_find(ctx, x, y, 0, &at, err));
         r = at < 0 ? 0 : (int32_t)utf8_length((Str){x.ptr, (uint32_t)at}) + 1;
     });
     return TCUDB_OK;
@@ -307,9 +357,11 @@ KERNEL(text_starts_with)
 static tcudb_status replace_all(EvalCtx *ctx, Str s, Str from, Str with, Str *out, Error *err)
 {
     uint64_t hits = 0;
+    uint32_t steps = 0;
     *out = s;
     if (from.len == 0) return TCUDB_OK;
-    for (int64_t at = find(s, from, 0); at >= 0; at = find(s, from, (uint32_t)at + from.len)) hits++;
+    for (int64_t at = find(s, from, 0); at >= 0; at = find(s, from, (uint32_t)at + from.len), hits++)
+        TRY(text_poll(ctx, &steps, err));
     if (hits == 0) return TCUDB_OK;
     char *to = NULL;
     uint64_t size = s.len - hits * from.len + hits * with.len;
@@ -317,6 +369,7 @@ static tcudb_status replace_all(EvalCtx *ctx, Str s, Str from, Str with, Str *ou
     *out = (Str){to, (uint32_t)size};
     uint32_t done = 0;
     for (int64_t at = find(s, from, 0); at >= 0; at = find(s, from, done)) {
+        TRY(text_poll(ctx, &steps, err));
         memcpy(to, s.ptr + done, (size_t)at - done);
         to += at - done;
         if (with.len > 0) memcpy(to, with.ptr, with.len);
@@ -335,25 +388,30 @@ KERNEL(text_replace)
 }
 
 /* The field-th part between delimiters; negative fields count from the end. */
-static Str split(Str s, Str delimiter, int64_t field)
+static tcudb_status split(const EvalCtx *ctx, Str s, Str delimiter, int64_t field, Str *out, Error *err)
 {
-    if (s.len == 0) return s;
-    if (delimiter.len == 0) return field == 1 || field == -1 ? s : (Str){s.ptr, 0};
+    uint32_t steps = 0, start = 0;
+    *out = s;
+    if (s.len == 0 || (delimiter.len == 0 && (field == 1 || field == -1))) return TCUDB_OK;
+    out->len = 0;
+    if (delimiter.len == 0) return TCUDB_OK;
     if (field < 0) {
         int64_t parts = 1;
-        for (int64_t at = find(s, delimiter, 0); at >= 0; at = find(s, delimiter, (uint32_t)at + delimiter.len))
+        for (int64_t at = find(s, delimiter, 0); at >= 0; at = find(s, delimiter, (uint32_t)at + delimiter.len)) {
             parts++;
+            TRY(text_poll(ctx, &steps, err));
+        }
         field = parts + field + 1;
-        if (field < 1) return (Str){s.ptr, 0};
+        if (field < 1) return TCUDB_OK;
     }
-    uint32_t start = 0;
-    for (;;) {
-        int64_t at = find(s, delimiter, start);
+    for (int64_t at = 0; at >= 0 && field > 0; field--) {
+        TRY(text_poll(ctx, &steps, err));
+        at = find(s, delimiter, start);
         uint32_t end = at < 0 ? s.len : (uint32_t)at;
-        if (--field == 0) return (Str){s.ptr + start, end - start};
-        if (at < 0) return (Str){s.ptr, 0};
+        if (field == 1) *out = (Str){s.ptr + start, end - start};
         start = end + delimiter.len;
     }
+    return TCUDB_OK;
 }
 
 KERNEL(text_split_part)
@@ -362,7 +420,7 @@ KERNEL(text_split_part)
     EACH_ROW(i, row)
     {
         if (INT4_AT(2) == 0) return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE, "field position must not be zero");
-        to[row] = split(STR_AT(0), STR_AT(1), INT4_AT(2));
+        TRY(split(ctx, STR_AT(0), STR_AT(1), INT4_AT(2), &to[row], err));
     }
     return TCUDB_OK;
 }
@@ -370,16 +428,17 @@ KERNEL(text_split_part)
 /* ---- padding, reversing, replacing characters ------------------------------------------------------ */
 
 /* Writes `chars` characters of fill, over and over. */
-static char *put_fill(char *to, Str fill, uint32_t chars)
+static tcudb_status put_fill(const EvalCtx *ctx, char **to, Str fill, uint32_t chars, Error *err)
 {
-    for (uint32_t at = 0; chars > 0; chars--) {
+    for (uint32_t at = 0, steps = 0; chars > 0; chars--) {
         uint32_t n = char_bytes(tail(fill, at));
-        memcpy(to, fill.ptr + at, n);
-        to += n;
+        TRY(text_poll(ctx, &steps, err));
+        memcpy(*to, fill.ptr + at, n);
+        *to += n;
         at += n;
         if (at == fill.len) at = 0;
     }
-    return to;
+    return TCUDB_OK;
 }
 
 static tcudb_status pad(EvalCtx *ctx, Str s, int32_t width, Str fill, bool left, Str *out, Error *err)
@@ -396,10 +455,10 @@ static tcudb_status pad(EvalCtx *ctx, Str s, int32_t width, Str fill, bool left,
     char *to = NULL;
     TRY(text_room(ctx, room, &to, err));
     char *at = to;
-    if (left) at = put_fill(at, fill, missing);
-    if (s.len > 0) memcpy(at, s.ptr, s.len);
+    if (left) TRY(put_fill(ctx, &at, fill, missing, err));
+    TRY(put(ctx, at, s.ptr, s.len, err));
     at += s.len;
-    if (!left) at = put_fill(at, fill, missing);
+    if (!left) TRY(put_fill(ctx, &at, fill, missing, err));
     assert((uint64_t)(at - to) <= room);
     *out = (Str){to, (uint32_t)(at - to)};
     return TCUDB_OK;
@@ -423,8 +482,10 @@ KERNEL(text_reverse)
 {
     UNARY_ROWS(Str, Str, {
         char *to = NULL;
+        uint32_t steps = 0;
         TRY(text_room(ctx, x.len, &to, err));
         for (uint32_t at = 0, k; at < x.len; at += k) {
+            TRY(text_poll(ctx, &steps, err));
             k = char_bytes(tail(x, at));
             memcpy(to + x.len - at - k, x.ptr + at, k);
         }
@@ -439,8 +500,9 @@ static tcudb_status translate(EvalCtx *ctx, Str s, Str from, Str with, Str *out,
     char *to = NULL, *at;
     TRY(text_room(ctx, (uint64_t)s.len * 4, &to, err));
     at = to;
-    for (uint32_t i = 0, n; i < s.len; i += n) {
+    for (uint32_t i = 0, n, steps = 0; i < s.len; i += n) {
         Str c = tail(s, i);
+        TRY(text_poll(ctx, &steps, err));
         n = char_bytes(c);
         uint32_t f = 0, w = 0, fn = 0;
         for (; f < from.len; f += fn) {

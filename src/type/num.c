@@ -608,12 +608,6 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static tcudb_status bad_numeric(Str text, Error *err)
-{
-    return error_set(err, SQLSTATE_INVALID_TEXT_REPRESENTATION,
-                     "invalid input syntax for type numeric: \"" STR_FMT "\"", STR_ARG(text));
-}
-
 static bool word_equal(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
@@ -685,7 +679,7 @@ tcudb_status num_parse(Str text, Num *out, Error *err)
     uint128 value = 0;
     int scale = 0, exponent = 0;
     if (!parse_digits(&p, end, &value, &scale, &overflow) || !parse_exponent(&p, end, &exponent) || p != end)
-        return bad_numeric(text, err);
+        return bad_text("numeric", text, err);
     scale -= exponent;
     if (overflow || scale > NUM_MAX_SCALE) return num_overflow(err);
     int128 v = negative ? -(int128)value : (int128)value;

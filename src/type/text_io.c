@@ -253,24 +253,6 @@ tcudb_status float4_parse(Str text, float *out, Error *err)
 
 /* ---- text lengths -------------------------------------------------------------------------- */
 
-uint32_t utf8_length(Str text)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < text.len; i++) n += ((unsigned char)text.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
-uint32_t utf8_prefix(Str text, uint32_t n)
-{
-    uint32_t i = 0;
-    for (; i < text.len; i++) {
-        if (((unsigned char)text.ptr[i] & 0xc0) == 0x80) continue;
-        if (n == 0) break;
-        n--;
-    }
-    return i;
-}
-
 static Str without_blanks(Str text)
 {
     while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;

@@ -122,6 +122,12 @@ enum { TEXT_MAX_LENGTH = 10485760 }; /* varchar(n), char(n): PostgreSQL's MaxAtt
         }                                                                                                              \
     } while (0)
 
+/* Called for each character or so of long texts: looks at the cancel flag now and then. */
+static inline tcudb_status text_poll(const EvalCtx *ctx, uint32_t *steps, Error *err)
+{
+    return (++*steps & 0xffff) == 0 ? cancel_poll(ctx->cancel, err) : TCUDB_OK;
+}
+
 /* Rows that out must have room for, to size a validity bitmap. */
 static inline uint32_t live_rows(const uint16_t *sel, uint32_t n)
 {
@@ -147,10 +153,6 @@ int cast_context(uint8_t from, uint8_t to);
 tcudb_status range_error(const char *type_name, Error *err);
 tcudb_status division_by_zero(Error *err);
 
-/* Characters in UTF-8 text, and the bytes of its first n characters (all, if it has fewer). */
-uint32_t utf8_length(Str text);
-uint32_t utf8_prefix(Str text, uint32_t n);
-
 /* Casts that have no line in func.def: cast.c chooses them. */
 FuncEvalType text_to_any, any_to_text, text_cut_varchar, text_fit_varchar, text_cut_bpchar, text_fit_bpchar;
 FuncEvalType numeric_to_numeric, interval_to_interval, timestamp_to_timestamp, any_relabelled, any_cut_text,
@@ -171,6 +173,9 @@ tcudb_status bad_text(const char *type_name, Str text, Error *err);
 /* text as a value of text, varchar(n) or char(n): cut to n characters, or 22001 unless only blanks go. */
 tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err) MUST_CHECK;
 
+/* Byte offset in s of the first occurrence of `what` from `from` on; -1: none. */
+tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64_t *at, Error *err) MUST_CHECK;
+
 /* Writes the value's bits where a vector keeps them. */
 void value_store(const Value *value, Phys phys, void *to);
 
@@ -180,6 +185,6 @@ int date_weekday(int32_t day);
 
 /* A copy of the buffer's text in the batch's arena; text in lower case. */
 tcudb_status text_keep(EvalCtx *ctx, const Buf *buf, Str *out, Error *err) MUST_CHECK;
-tcudb_status text_fold(Arena *arena, Str s, Str *out, Error *err) MUST_CHECK;
+tcudb_status text_fold(EvalCtx *ctx, Str s, Str *out, Error *err) MUST_CHECK;
 
 #endif

@@ -70,7 +70,7 @@ static Read read_file(const char *path, const char *options)
     }
     const TableFunc *f = files_find_table_func(STR_LIT("read_csv"));
     assert_non_null(f);
-    r.status = f->bind(&r.arena, args, n, &r.bound, &r.err);
+    r.status = f->bind(&(EvalCtx){.arena = &r.arena}, args, n, &r.bound, &r.err);
     if (r.status == TCUDB_OK) read_rows(&r, f);
     Error err;
     assert_non_null(buf_cstr(&r.text, &err));
@@ -387,7 +387,7 @@ static void tasks_in_any_order(void **state)
     arena_init(&arena, NULL);
     TableFuncArg args[] = {{.value = {.type = TYPE(TYPE_TEXT), .str = str_of(scratch)}}};
     TableFuncBound bound;
-    test_ok(f->bind(&arena, args, 1, &bound, &err), &err);
+    test_ok(f->bind(&(EvalCtx){.arena = &arena}, args, 1, &bound, &err), &err);
     static const uint64_t orders[3][4] = {{0, 1, 2, 3}, {3, 0, 2, 1}, {5, 2, 1, 4}};
     int64_t first[3][8];
     for (int k = 0; k < 3; k++) {

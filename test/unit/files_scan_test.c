@@ -124,7 +124,7 @@ static void check_text(Dialect d, const char *text, uint32_t len, size_t step, s
     Records records;
     Error err = {0};
     assert_int_equal(source_open_stream(read_bytes, &bytes, NULL, &source, &err), TCUDB_OK);
-    cutter_init(&cutter, source, NULL);
+    cutter_init(&cutter, source, NULL, NULL);
     cutter.dialect = d;
     cutter.read_step = step;
     cutter.max_rows = max_rows;
@@ -247,7 +247,7 @@ static void long_records_grow(void **state)
     Error err = {0};
     bool more;
     assert_int_equal(source_open_stream(read_bytes, &bytes, NULL, &source, &err), TCUDB_OK);
-    cutter_init(&cutter, source, NULL);
+    cutter_init(&cutter, source, NULL, NULL);
     cutter.dialect = dialects[1];
     cutter.max_rows = 1;
     block_init(&block, NULL);
@@ -262,10 +262,10 @@ static void long_records_grow(void **state)
     assert_false(more);
     cutter_free(&cutter);
     bytes.at = 0;
-    cutter_init(&cutter, source, NULL);
+    cutter_init(&cutter, source, NULL, NULL);
     source_close(source);
     assert_int_equal(source_open_stream(read_bytes, &bytes, NULL, &source, &err), TCUDB_OK);
-    cutter_init(&cutter, source, NULL);
+    cutter_init(&cutter, source, NULL, NULL);
     cutter.dialect = dialects[1];
     cutter.max_record = 1 << 20;
     assert_int_equal(cutter_next(&cutter, &block, &more, &err), TCUDB_ERROR);

@@ -54,7 +54,8 @@ static tcudb_status bound_now(Exec *x, const Plan *plan, const TableFuncBound **
     TRY_PTR(bound);
     for (uint32_t i = 0; i < n; i++) TRY(ev_value(x, plan->func_scan.args[i], &args[i].value, err));
     *out = bound;
-    return plan->func_scan.call.func->bind(&x->arena, args, n, bound, err);
+    const EvalCtx ctx = {.arena = &x->arena, .cancel = x->env->cancel};
+    return plan->func_scan.call.func->bind(&ctx, args, n, bound, err);
 }
 
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
