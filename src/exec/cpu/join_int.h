@@ -39,6 +39,7 @@ struct Join {
     uint32_t *next;   /* row + 1, of the same head */
     uint32_t *starts; /* dense with repeated keys: instead of heads; see join_build.c */
     uint64_t mask;
+    uint64_t *bits;   /* instead of right rows: key - min is there; see join_bits.c */
     uint64_t *keys;   /* words of each row */
     uint8_t *matched; /* RIGHT, FULL, RIGHT_SEMI, RIGHT_ANTI: by right row */
     Arena *arenas;    /* by worker: for stages that multiply rows */
@@ -59,6 +60,11 @@ tcudb_status join_residual(Join *j, Expr **conds, uint32_t n, Error *err) MUST_C
 tcudb_status join_collect_right(Join *j, Error *err) MUST_CHECK;
 tcudb_status join_build(Join *j, Error *err) MUST_CHECK;
 tcudb_status join_fill_semi(Join *j, Error *err) MUST_CHECK;
+/* Takes the right input in as a bitmap of its keys, if that is enough: then the stage tests it. */
+tcudb_status join_bits(Join *j, bool *taken, Error *err) MUST_CHECK;
+/* IN, by row: a left row without a match is unknown; *out NULL: none is. */
+tcudb_status join_unknown(Join *j, Worker *w, const Batch *batch, const Vector *key, uint8_t **out,
+                          Error *err) MUST_CHECK;
 
 /* Candidate pairs: live row i of `left` with right row idx[i]. Tests the residual, sets flags[row] of the left
  * rows that matched (rows of the input batch: orig[i], or the live rows themselves; NULL: nobody asks), notes right

@@ -167,6 +167,7 @@ void join_free(Join *j)
     exec_free(j->x, j->starts);
     exec_free(j->x, j->keys);
     exec_free(j->x, j->matched);
+    exec_free(j->x, j->bits);
     rows_free(j->rows);
     for (uint32_t i = 0; i < j->x->nworkers; i++) arena_free(&j->texts[i]);
 }

@@ -294,7 +294,7 @@ static void mark_right(Join *j, const Probe *p, uint32_t n)
 }
 
 /* IN: no match is unknown if the left key is NULL (and there are right rows) or some right key is. */
-static tcudb_status unknown_flags(Join *j, Worker *w, const Batch *batch, const Vector *key, uint8_t **out, Error *err)
+tcudb_status join_unknown(Join *j, Worker *w, const Batch *batch, const Vector *key, uint8_t **out, Error *err)
 {
     *out = NULL;
     if (j->kind != JOIN_MARK || !j->plan->join.mark_null || j->empty) return TCUDB_OK;
@@ -335,7 +335,7 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     } else {
         TRY(probe_many(j, w, batch, &p, flags, err));
     }
-    TRY(unknown_flags(j, w, batch, &key, &unknown, err));
+    TRY(join_unknown(j, w, batch, &key, &unknown, err));
     return join_finish_left(j, w, batch, flags, unknown, err);
 }
 
@@ -407,8 +407,11 @@ static tcudb_status open_join(Exec *x, PhysNode *node, Stage *down, Join **out, 
     TRY(join_split(&x->arena, node->plan, &j->left_exprs, &j->right_exprs, &j->nkeys, &residual, &nresidual, err));
     TRY(join_residual(j, residual, nresidual, err));
     TRY(key_specs(j, err));
-    TRY(join_collect_right(j, err));
+    bool bits;
+    TRY(join_bits(j, &bits, err));
     *out = j;
+    if (bits) return TCUDB_OK;
+    TRY(join_collect_right(j, err));
     if (join_needs_right(j)) return TCUDB_OK;
     TRY(join_build(j, err));
     return join_fill_semi(j, err);
