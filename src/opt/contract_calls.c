@@ -119,13 +119,9 @@ static tcudb_status as_numeric(Opt *opt, Expr *e, Expr **out, Error *err)
 /* a + b; the other one where one is NULL. */
 static tcudb_status add_known(Opt *opt, Expr *a, Expr *b, Expr **out, Error *err)
 {
-    Expr *args[5];
-    TRY(expr_call(opt->arena, FUNC_OPERATOR, "is null", &a, 1, 0, &args[0], err));
-    args[1] = b;
-    TRY(expr_call(opt->arena, FUNC_OPERATOR, "is null", &b, 1, 0, &args[2], err));
-    args[3] = a;
-    TRY(expr_operator(opt, "+", a, b, &args[4], err));
-    *out = expr_node(opt->arena, EXPR_CASE, a->type, args, 5, 0, err);
+    Expr *args[3] = {NULL, a, b};
+    TRY(expr_operator(opt, "+", a, b, &args[0], err));
+    *out = expr_node(opt->arena, EXPR_COALESCE, a->type, args, 3, 0, err);
     return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
@@ -146,12 +142,24 @@ static tcudb_status count_parts(Opt *opt, const AggCall *parts, uint32_t n, Cont
     return TCUDB_OK;
 }
 
-static tcudb_status sum_parts(Opt *opt, const AggCall *parts, uint32_t n, ContractCalls *calls, Expr **out, Error *err)
+/* Sums of int4 of fewer than 2^32 rows are far from the ends of int8, and so is what they add up to. */
+static bool add_up_in_int8(const AggCall *call, const AggCall *parts, uint32_t n)
 {
+    bool small = call->kind == AGG_SUM && call->col.type.id == TYPE_INT8;
+    for (uint32_t i = 0; i < n; i++)
+        small &= parts[i].args[0]->type.id == TYPE_INT2 || parts[i].args[0]->type.id == TYPE_INT4;
+    return small;
+}
+
+static tcudb_status sum_parts(Opt *opt, const AggCall *call, const AggCall *parts, uint32_t n, ContractCalls *calls,
+                              Expr **out, Error *err)
+{
+    bool small = add_up_in_int8(call, parts, n);
     for (uint32_t i = 0; i < n; i++) {
         Expr *x = parts[i].args[0], *sum;
-        TRY(add_call(opt, calls, &parts[i], AGG_SUM, x, sum_type(x->type, 1), &sum, err));
-        TRY(as_numeric(opt, sum, &sum, err));
+        Type type = small ? TYPE(TYPE_INT8) : sum_type(x->type, 1);
+        TRY(add_call(opt, calls, &parts[i], AGG_SUM, x, type, &sum, err));
+        if (!small) TRY(as_numeric(opt, sum, &sum, err));
         if (i == 0)
             *out = sum;
         else
@@ -166,7 +174,7 @@ static tcudb_status combine_parts(Opt *opt, const AggCall *call, const AggCall *
     Expr *args[2], *count;
     calls->divides = true;
     if (call->kind == AGG_COUNT || call->kind == AGG_COUNT_STAR) return count_parts(opt, parts, n, calls, final, err);
-    TRY(sum_parts(opt, parts, n, calls, &args[0], err));
+    TRY(sum_parts(opt, call, parts, n, calls, &args[0], err));
     if (call->kind == AGG_SUM) return expr_cast(opt->arena, args[0], call->col.type, CAST_EXPLICIT, 0, final, err);
     TRY(count_parts(opt, parts, n, calls, &count, err));
     TRY(as_numeric(opt, count, &args[1], err));

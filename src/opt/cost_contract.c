@@ -20,6 +20,15 @@ static double coding(const CostEnv *env, const ProductShape *s, uint32_t side, b
     return s->rows[side] * row;
 }
 
+/* Sums that are not a product as it stands. */
+static uint32_t composed_sums(const Plan *contract)
+{
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < contract->contract.nouts; o++)
+        n += contract->contract.outs[o].nullable || contract->contract.outs[o].nterms > 1;
+    return n;
+}
+
 Price cost_contract(const CostEnv *env, const Plan *contract, const ProductShape *shape, bool direct, double heavy,
                     double light_pairs)
 {
@@ -33,6 +42,6 @@ Price cost_contract(const CostEnv *env, const Plan *contract, const ProductShape
     }
     p.build += NS * product.build / env->workers;
     p.multiply = NS * product.multiply / env->workers;
-    p.emit = NS * product.emit / env->workers;
+    p.emit = NS * (product.emit + shape->out * composed_sums(contract) * env->rates->emit_null) / env->workers;
     return p;
 }

@@ -10,11 +10,11 @@
  *     scalar          single join on P (left join where R' cannot match twice): its value, NULL if none
  *     scalar, where R is an aggregate without groups: R' is grouped by P's inner sides, left join; counts
  *                     that are missing are 0; what stood above the aggregate is computed above the join
- *     CROSS, LEFT     inner or left join on P (a LIMIT in R: the first rows of each key by their number); of an
- * aggregate without groups as for a scalar Marks that only a filter looks at become semi and anti joins in rule_mark.c.
- * Right because: see pull.c for P; a mark is the OR over R' of P AND test, which is what EXISTS and ANY
- * mean, once conditions of P that are NULL count as false (they are wrapped in COALESCE where they can
- * be NULL and it matters). An aggregate without groups gives one row for no input: COUNT 0, others NULL,
+ *     CROSS, LEFT     inner or left join on P; of an aggregate without groups as for a scalar
+ * A LIMIT in R becomes a condition on the rows' number within their key (pull.c). Marks that only a filter looks at
+ * become semi and anti joins in rule_mark.c. Right because: see pull.c for P; a mark is the OR over R' of P AND test,
+ * which is what EXISTS and ANY mean, once conditions of P that are NULL count as false (they are wrapped in COALESCE
+ * where they can be NULL and it matters). An aggregate without groups gives one row for no input: COUNT 0, others NULL,
  * which is what padding and COALESCE give.
  * Loses when: L has few rows and R is large and indexed by nothing (R' is computed for all keys); the
  * semi-join bitmaps of rule_semi.c get most of that back.

@@ -72,6 +72,8 @@ static const Step steps[] = {
     {"pair_value", NULL, 0, {1000, 1000}, 500, 100000, 0, 200, FORM_SPARSE},
     {"emit", NULL, 0, {2000, 2000}, 60000, 120000, 0, 0, FORM_SPARSE},
     {"fill", NULL, 0, {512, 512}, 512, 260000, 0, 200, FORM_DENSE},
+    {"full", NULL, 0, {64, 64}, 4096, 64 * 4096, 0, 0, FORM_DENSE},
+    {"full_value", NULL, 0, {64, 64}, 4096, 64 * 4096, 0, 200, FORM_DENSE},
     {"background", NULL, 0, {512, 512}, 512, 20000, -100, 100, FORM_DENSE},
     {"mac", NULL, ISA_COUNT, {1000, 1000}, 4000, 100000, 0, 200, FORM_DENSE},
     {"mac_double", NULL, ISA_COUNT, {1000, 1000}, 1000, 100000, 0, 200, FORM_DOUBLES},
@@ -126,13 +128,14 @@ static tcudb_status drop_rows(void *ctx, uint32_t worker, const ProductRows *row
     return TCUDB_OK;
 }
 
-/* A bag of rows with random groups and keys. */
+/* A bag of rows with random groups and keys; as many as there are pairs of both: each pair once. */
 static void fill_side(const Step *step, uint32_t groups, uint32_t *group, uint32_t *key, int64_t *value, uint64_t seed)
 {
     for (uint32_t i = 0; i < step->rows; i++) {
         seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        group[i] = (uint32_t)((seed >> 33) % groups);
-        key[i] = (uint32_t)((seed >> 13) % 999983 * step->keys / 999983);
+        bool grid = step->rows == groups * step->keys;
+        group[i] = grid ? i / step->keys : (uint32_t)((seed >> 33) % groups);
+        key[i] = grid ? i % step->keys : (uint32_t)((seed >> 13) % 999983 * step->keys / 999983);
         value[i] = step->low + (int64_t)((seed >> 40) % (uint64_t)(step->high - step->low + 1));
     }
 }

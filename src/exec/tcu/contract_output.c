@@ -226,10 +226,29 @@ static tcudb_status make_float(const Sum *s, const ProductRows *rows, Arena *are
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
+static bool is_product(const SumPart *parts, uint32_t n)
+{
+    return n == 1 && parts[0].factor == 1 && parts[0].shift == 0;
+}
+
 /* Whether the sum is one product as it stands. */
 static bool is_plain(const Sum *s)
 {
-    return !s->out->nullable && s->nparts == 1 && s->parts[0].factor == 1;
+    return !s->out->nullable && is_product(s->parts, s->nparts);
+}
+
+static const int64_t *narrow_product(const ProductRows *rows, uint32_t product)
+{
+    return product == ONES ? (const int64_t *)rows->counts : rows->sums[product];
+}
+
+/* One product of 64 bits, NULL where another one is 0. */
+static void take_nullable(const Sum *s, const ProductRows *rows, Vector *v)
+{
+    const int64_t *counted = narrow_product(rows, s->nonnull[0].product);
+    memcpy(v->data, narrow_product(rows, s->parts[0].product), rows->n * sizeof *counted);
+    for (uint32_t r = 0; r < rows->n; r++)
+        if (counted[r] == 0) bit_clear(v->valid, r);
 }
 
 static tcudb_status make_sum(const Sum *s, const ProductRows *rows, Arena *arena, Vector *v, Error *err)
@@ -244,6 +263,10 @@ static tcudb_status make_sum(const Sum *s, const ProductRows *rows, Arena *arena
     }
     TRY(vec_new(arena, s->out->col.type, rows->n, v, err));
     if (s->out->nullable) TRY(vec_need_valid(arena, v, rows->n, err));
+    if (!wide && !rows->wide && is_product(s->parts, s->nparts) && is_product(s->nonnull, s->nnonnull)) {
+        take_nullable(s, rows, v);
+        return TCUDB_OK;
+    }
     for (uint32_t r = 0; r < rows->n; r++) {
         int128 sum;
         if (s->out->nullable && add_parts(s->nonnull, s->nnonnull, rows, r, &sum) && sum == 0) {
