@@ -6,7 +6,7 @@
 static tcudb_status code_of(const Table *table, uint32_t column, Str text, uint32_t *code, Error *err)
 {
     bool found;
-    TRY(table_dict_find(table, column, text, &found, code, err));
+    TRY(table_dict_find(table, column, text, true, &found, code, err));
     if (!found) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a text is not in its column's dictionary");
     return TCUDB_OK;
 }

@@ -4,8 +4,9 @@
  * Every node is evaluated at a list of rows (sel) and may leave the others undefined, so AND, OR, CASE and
  * COALESCE narrow the list for what follows and an error in a row that SQL does not reach is not raised.
  * Strict functions see the rows without NULL arguments only. A subtree over one dictionary-coded text column
- * is evaluated once per dictionary entry as soon as enough rows have passed to pay for it; if some entry
- * raises an error the cache is given up, since that entry may occur in no live row.
+ * is evaluated once per dictionary entry as soon as more rows have passed than there are entries (texts that never
+ * repeat are evaluated where they stand); if some entry raises an error the cache is given up, since that entry may
+ * occur in no live row.
  */
 #include "expr/eval_int.h"
 
@@ -511,7 +512,7 @@ static tcudb_status dict_cache(EvalRun *run, const EvalNode *node, const Vector 
     cache->rows_seen += n;
     if (cache->failed) return TCUDB_OK;
     if (cache->result.data == NULL) {
-        if (cache->nvalues > SMALL_DICT && cache->rows_seen < cache->nvalues / 2) return TCUDB_OK;
+        if (cache->nvalues > SMALL_DICT && cache->rows_seen < cache->nvalues + cache->nvalues / 4) return TCUDB_OK;
         Error ignored = {0};
         tcudb_status status = fill_cache(run, node, col, cache, &ignored);
         cache->failed = status == TCUDB_ERROR;

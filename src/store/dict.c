@@ -8,6 +8,8 @@
  *
  *     slot = high 32 bits of the hash << 32 | code + 1        0: free; linear probing, at most half full
  *
+ * A slot's place follows from its own hash bits, so a larger table is made from the smaller one without its texts.
+ *
  * Invariants: values[0..count) never change once committed; a code below a snapshot's count is in every table
  * published since. A dictionary on disk is loaded at its first use, and indexed at its first look-up.
  */
@@ -90,7 +92,7 @@ uint64_t dict_hash(Str text)
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code)
 {
     const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
-    for (uint32_t i = (uint32_t)hash & slots->mask;; i = (i + 1) & slots->mask) {
+    for (uint32_t i = (uint32_t)(hash >> 32) & slots->mask;; i = (i + 1) & slots->mask) {
         uint64_t slot = atomic_load_explicit(&slots->slots[i], memory_order_acquire);
         if (slot == 0) return false;
         uint32_t found = (uint32_t)slot - 1;
@@ -101,11 +103,22 @@ bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32
     }
 }
 
-static void put_slot(DictSlots *slots, uint64_t hash, uint32_t code)
+void dict_prefetch(const Dict *dict, uint64_t hash)
 {
-    uint32_t i = (uint32_t)hash & slots->mask;
+    const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
+    __builtin_prefetch(&slots->slots[(uint32_t)(hash >> 32) & slots->mask]);
+}
+
+static void put_slot(DictSlots *slots, uint64_t slot)
+{
+    uint32_t i = (uint32_t)(slot >> 32) & slots->mask;
     while (atomic_load_explicit(&slots->slots[i], memory_order_relaxed) != 0) i = (i + 1) & slots->mask;
-    atomic_store_explicit(&slots->slots[i], hash >> 32 << 32 | (code + 1), memory_order_release);
+    atomic_store_explicit(&slots->slots[i], slot, memory_order_release);
+}
+
+static uint64_t slot_of(uint64_t hash, uint32_t code)
+{
+    return hash >> 32 << 32 | (code + 1);
 }
 
 tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
@@ -125,16 +138,37 @@ tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
     return TCUDB_OK;
 }
 
-/* A table with room for `count` values that knows the first `known`. */
-static tcudb_status build_slots(Dict *dict, uint32_t count, uint32_t known, Error *err)
+static tcudb_status new_slots(Dict *dict, uint32_t count, DictSlots **out, Error *err)
 {
     size_t n = 2 * DICT_FIRST;
     while (n < 2 * (size_t)count) n *= 2;
     DictSlots *slots = dict_keep(dict, sizeof *slots + n * sizeof slots->slots[0], err);
     TRY_PTR(slots);
     slots->mask = (uint32_t)(n - 1);
+    *out = slots;
+    return TCUDB_OK;
+}
+
+/* A table with room for `count` values that knows the first `known`. */
+static tcudb_status build_slots(Dict *dict, uint32_t count, uint32_t known, Error *err)
+{
+    DictSlots *slots;
+    TRY(new_slots(dict, count, &slots, err));
     const Str *values = dict_values(dict);
-    for (uint32_t code = 0; code < known; code++) put_slot(slots, dict_hash(values[code]), code);
+    for (uint32_t code = 0; code < known; code++) put_slot(slots, slot_of(dict_hash(values[code]), code));
+    atomic_store_explicit(&dict->slots, slots, memory_order_release);
+    return TCUDB_OK;
+}
+
+static tcudb_status grow_slots(Dict *dict, uint32_t count, Error *err)
+{
+    DictSlots *slots;
+    const DictSlots *old = atomic_load(&dict->slots);
+    TRY(new_slots(dict, count, &slots, err));
+    for (uint64_t i = 0; i <= old->mask; i++) {
+        uint64_t slot = atomic_load_explicit(&old->slots[i], memory_order_relaxed);
+        if (slot != 0) put_slot(slots, slot);
+    }
     atomic_store_explicit(&dict->slots, slots, memory_order_release);
     return TCUDB_OK;
 }
@@ -166,11 +200,11 @@ tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
     uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
     bool indexed = atomic_load_explicit(&dict->indexed, memory_order_relaxed);
     TRY(dict_reserve(dict, code + 1, err));
-    if (indexed && code >= atomic_load(&dict->slots)->mask / 2) TRY(build_slots(dict, (code + 1) * 2, code, err));
+    if (indexed && code >= atomic_load(&dict->slots)->mask / 2) TRY(grow_slots(dict, (code + 1) * 2, err));
     if (copy) TRY(copy_text(dict, text, &text, err));
     atomic_load_explicit(&dict->values, memory_order_relaxed)->at[code] = text;
     atomic_store_explicit(&dict->count, code + 1, memory_order_release);
-    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), dict_hash(text), code);
+    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(dict_hash(text), code));
     return TCUDB_OK;
 }
 
@@ -197,9 +231,14 @@ tcudb_status dict_load(Dict *dict, Error *err)
     return status;
 }
 
+bool dict_indexed(const Dict *dict)
+{
+    return atomic_load_explicit(&dict->indexed, memory_order_acquire);
+}
+
 tcudb_status dict_index(Dict *dict, Error *err)
 {
-    if (atomic_load_explicit(&dict->indexed, memory_order_acquire)) return TCUDB_OK;
+    if (dict_indexed(dict)) return TCUDB_OK;
     TRY(dict_load(dict, err));
     pthread_mutex_lock(&dict->lock);
     tcudb_status status = TCUDB_OK;

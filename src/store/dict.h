@@ -58,6 +58,8 @@ tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error 
 void dict_ref(Dict *dict);
 void dict_unref(Dict *dict);
 uint32_t dict_count(const Dict *dict);
+/* Whether look-ups are quick already. */
+bool dict_indexed(const Dict *dict);
 /* At least as many as any count read before; after dict_load. */
 const Str *dict_values(const Dict *dict);
 uint64_t dict_hash(Str text);
@@ -66,6 +68,8 @@ tcudb_status dict_load(Dict *dict, Error *err) MUST_CHECK;
 tcudb_status dict_index(Dict *dict, Error *err) MUST_CHECK;
 /* Lock-free, after dict_index. Codes from `limit` on do not count. */
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
+/* Brings in the slot where a text of this hash will be looked for. */
+void dict_prefetch(const Dict *dict, uint64_t hash);
 /* Adds the texts that are not there yet, under one lock, and gives the codes of all. After dict_index. */
 tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
                       Error *err) MUST_CHECK;

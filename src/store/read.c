@@ -304,10 +304,18 @@ tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *
     return TCUDB_OK;
 }
 
-tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code, Error *err)
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,
+                             Error *err)
 {
     DictView dict;
     TRY(table_dict(table, col, &dict, err));
+    if (!many && !dict_indexed(table->meta->dicts[col])) {
+        uint32_t at = 0;
+        while (at < dict.count && !str_equal(dict.values[at], text)) at++;
+        *found = at < dict.count;
+        *code = at;
+        return TCUDB_OK;
+    }
     TRY(dict_index(table->meta->dicts[col], err));
     *found = dict_find(table->meta->dicts[col], text, dict_hash(text), dict.count, code);
     return TCUDB_OK;

@@ -180,8 +180,9 @@ typedef struct DictView {
     const Str *values;
 } DictView;
 tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
-/* Code of a text in the dictionary; *found false: not there. */
-tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool *found, uint32_t *code,
+/* Code of a text in the dictionary; *found false: not there. `many`: more look-ups follow, so an index is made if there
+ * is none yet; else the values are read. */
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,
                              Error *err) MUST_CHECK;
 
 /* Facts of one column over all stored rows, deleted ones included; kept with the version. */

@@ -4,6 +4,7 @@
  * Case follows Unicode's simple mappings, one character to one (utf8proc's tables), whatever the locale of
  * the process; ASCII, the common case, is done without tables.
  */
+#include "base/hot.h"
 #include "type/type_int.h"
 
 #include <openssl/evp.h>
@@ -29,6 +30,18 @@ static bool is_alnum(int32_t c)
 
 typedef enum CaseMode { CASE_LOWER, CASE_UPPER, CASE_TITLE } CaseMode;
 
+/* Changes the case of ASCII letters; false: the text has other characters. Without branches. */
+HOT static bool map_ascii(Str s, char first, char *to)
+{
+    unsigned char all = 0;
+    for (uint32_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        all |= c;
+        to[i] = (char)(c ^ ((unsigned char)(c - (unsigned char)first) < 26 ? 0x20 : 0));
+    }
+    return all < 0x80;
+}
+
 /* Invalid bytes are passed through. */
 static tcudb_status map_case(EvalCtx *ctx, Str s, CaseMode mode, Str *out, Error *err)
 {
@@ -37,6 +50,10 @@ static tcudb_status map_case(EvalCtx *ctx, Str s, CaseMode mode, Str *out, Error
     char *to = arena_alloc_raw(ctx->arena, (size_t)s.len * 3 + 4, err); /* a mapping may need a byte or two more */
     TRY_PTR(to);
     char *at = to;
+    if (mode != CASE_TITLE && map_ascii(s, mode == CASE_UPPER ? 'a' : 'A', to)) {
+        *out = (Str){to, s.len};
+        return TCUDB_OK;
+    }
     for (uint32_t i = 0; i < s.len;) {
         utf8proc_int32_t c = (unsigned char)s.ptr[i];
         utf8proc_ssize_t n = 1;

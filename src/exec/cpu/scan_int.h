@@ -10,6 +10,7 @@ typedef enum PredKind {
     PRED_RANGE, /* lo <= column <= hi */
     PRED_BOUND, /* column not beyond the bound of a sort */
     PRED_SEMI,  /* column in a join's bitmap */
+    PRED_CODES, /* text column's code in a bitmap; ev where it comes without codes */
     PRED_EXPR   /* anything else */
 } PredKind;
 
@@ -52,6 +53,11 @@ tcudb_status scan_flush(const Scan *s, Worker *w, Error *err) MUST_CHECK;
 
 /* Makes the conditions of the plan node, cheapest first. */
 tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
+/* scan_texts.c: `column = text` and `column IN (texts)` as a set of the dictionary's codes; *taken false: e is neither.
+ */
+tcudb_status scan_texts(Scan *s, const Layout *layout, Expr *e, bool *taken, Error *err) MUST_CHECK;
+/* One more condition on a column, without bounds yet. */
+tcudb_status scan_new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out, Error *err) MUST_CHECK;
 /* skip[i]: every row of the segment passes condition i. *any false: no row passes. */
 tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err) MUST_CHECK;
 /* scan_order.c: sets s->order where a sort bounds the scan. */
@@ -63,6 +69,7 @@ tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err) MUST_CHECK;
 uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
 uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
 tcudb_status scan_semi(ScanBatch *b, const ScanPred *pred, uint32_t *n, Error *err) MUST_CHECK;
+tcudb_status scan_codes(ScanBatch *b, ScanPred *pred, uint32_t *n, Error *err) MUST_CHECK;
 
 /* scan_simd.c: rows (of sel, or 0..n-1) whose value passes; out has room for n + 16 and may be sel. */
 bool scan_simd_ready(void);

@@ -3,8 +3,9 @@
  *
  * column OP constant over integers, dates and decimals becomes a range of the stored integer; ranges on one
  * column are intersected. A constant of another scale is brought to the column's by rounding inwards, so
- * x < 0.055 over numeric(4,2) is x <= 0.05. Anything else is evaluated as an expression (over text that
- * means once per dictionary entry). Bitmaps come from joins and test like ranges, then by bit.
+ * x < 0.055 over numeric(4,2) is x <= 0.05. Equalities of texts become sets of codes (scan_texts.c). Anything else is
+ * evaluated as an expression (over text that means once per dictionary entry where entries repeat). Bitmaps come from
+ * joins and test like ranges, then by bit.
  */
 #include "exec/cpu/scan_int.h"
 #include "type/num.h"
@@ -131,7 +132,7 @@ static ScanPred *range_on(Scan *s, uint32_t col)
     return NULL;
 }
 
-static tcudb_status new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out, Error *err)
+tcudb_status scan_new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out, Error *err)
 {
     ScanPred *pred = &s->preds[s->npreds++];
     *pred = (ScanPred){.kind = kind, .ncols = 1, .lo = INT64_MIN, .hi = INT64_MAX};
@@ -145,7 +146,7 @@ static tcudb_status new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **ou
 static tcudb_status add_range(Scan *s, uint32_t col, int64_t lo, int64_t hi, Error *err)
 {
     ScanPred *pred = range_on(s, col);
-    if (pred == NULL) TRY(new_pred(s, PRED_RANGE, col, &pred, err));
+    if (pred == NULL) TRY(scan_new_pred(s, PRED_RANGE, col, &pred, err));
     if (lo > pred->lo) pred->lo = lo;
     if (hi < pred->hi) pred->hi = hi;
     return TCUDB_OK;
@@ -170,7 +171,7 @@ static bool note_col(void *ctx, const Expr *e)
 static tcudb_status add_expr(Scan *s, const Layout *layout, Expr *e, Error *err)
 {
     ScanPred *pred;
-    TRY(new_pred(s, PRED_EXPR, 0, &pred, err));
+    TRY(scan_new_pred(s, PRED_EXPR, 0, &pred, err));
     pred->ncols = 0;
     TRY(ev_new(s->x, e, layout, &pred->ev, err));
     UsedCols used = {layout, pred};
@@ -193,11 +194,11 @@ static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f,
     if (bits == NULL || at < 0) return TCUDB_OK;
     ScanPred *pred;
     if (bits->bound != NULL) {
-        TRY(new_pred(s, PRED_BOUND, (uint32_t)at, &pred, err));
+        TRY(scan_new_pred(s, PRED_BOUND, (uint32_t)at, &pred, err));
         pred->semi = bits;
         return TCUDB_OK;
     }
-    TRY(new_pred(s, PRED_SEMI, (uint32_t)at, &pred, err));
+    TRY(scan_new_pred(s, PRED_SEMI, (uint32_t)at, &pred, err));
     pred->semi = bits;
     if (bits->codes && bits->bits > 0 && !codes_of_column(s, (uint32_t)at, bits->dict_id)) return TCUDB_OK;
     pred->lo = bits->min;
@@ -218,11 +219,18 @@ tcudb_status scan_preds(Scan *s, Error *err)
     int64_t lo, hi;
     for (uint32_t i = 0; i < plan->scan.nfilters; i++) {
         TRY(exec_bind_expr(s->x, plan->scan.filters[i], &layout, &bound[i], err));
-        if (match_range(s, &layout, bound[i], &col, &lo, &hi)) TRY(add_range(s, col, lo, hi, err));
+        if (match_range(s, &layout, bound[i], &col, &lo, &hi)) {
+            TRY(add_range(s, col, lo, hi, err));
+            bound[i] = NULL;
+            continue;
+        }
+        bool taken;
+        TRY(scan_texts(s, &layout, bound[i], &taken, err));
+        if (taken) bound[i] = NULL;
     }
     for (uint32_t i = 0; i < plan->scan.nsemi; i++) TRY(add_semi(s, &layout, &plan->scan.semi[i], err));
     for (uint32_t i = 0; i < plan->scan.nfilters; i++)
-        if (!match_range(s, &layout, bound[i], &col, &lo, &hi)) TRY(add_expr(s, &layout, bound[i], err));
+        if (bound[i] != NULL) TRY(add_expr(s, &layout, bound[i], err));
     return TCUDB_OK;
 }
 
@@ -407,4 +415,12 @@ tcudb_status scan_semi(ScanBatch *b, const ScanPred *pred, uint32_t *n, Error *e
     if (bits->codes) codes.phys = PHYS_I32;
     *n = drop_nulls(v, b->sel, semi_ints(bits, &codes, b->batch.sel, b->batch.n, b->sel));
     return TCUDB_OK;
+}
+
+tcudb_status scan_codes(ScanBatch *b, ScanPred *pred, uint32_t *n, Error *err)
+{
+    const Vector *v = &b->batch.cols[pred->cols[0]];
+    if (v->form != VEC_DICT || v->dict_id != pred->semi->dict_id)
+        return ev_filter(&pred->ev, b->w, &b->batch, b->sel, n, err);
+    return scan_semi(b, pred, n, err);
 }
