@@ -20,6 +20,7 @@ CREATE TABLE made AS SELECT k % 10 AS g, count(*) AS n, sum(k) AS s, min(s) AS m
 SELECT a.s, count(*), avg(b.n) FROM kept a JOIN made b ON a.k % 10 = b.g WHERE a.k > 3 GROUP BY a.s ORDER BY 2 DESC, 1 LIMIT 3;
 UPDATE kept SET s = 'changed' WHERE k = 17; DELETE FROM kept WHERE k BETWEEN 100 AND 199;
 ALTER TABLE made ADD COLUMN z int DEFAULT 1 CHECK (z > 0);
+SELECT count(*) FROM kept a JOIN kept b ON upper(a.s) = upper(b.s) WHERE a.s IN ('text 1', 'changed') AND a.k < 50 AND b.s = 'text 1';
 SELECT k, (SELECT max(n) FROM made WHERE g = k % 10) FROM kept WHERE s LIKE '%t 3' ORDER BY k LIMIT 2;
 INSERT INTO kept VALUES (17, 'changed') ON CONFLICT (k) DO UPDATE SET s = excluded.s || '' RETURNING k, s;
 """
