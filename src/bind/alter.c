@@ -100,12 +100,28 @@ static tcudb_status drop_keys(Alter *a, uint32_t col, Error *err)
     return TCUDB_OK;
 }
 
+static const char *const column_notes[] = {NOTE_COMMENT, NOTE_SERIAL, NOTE_IDENTITY, NOTE_GENERATED};
+enum { COLUMN_NOTES = sizeof column_notes / sizeof column_notes[0] };
+
+/* Whether it is a note about that column; of which kind (may be NULL). */
+static bool note_of_column(const CheckDef *check, Str column, const char **kind)
+{
+    for (size_t k = 0; k < COLUMN_NOTES; k++) {
+        Str about;
+        if (!note_about(check, column_notes[k], &about) || !str_equal(about, column)) continue;
+        if (kind != NULL) *kind = column_notes[k];
+        return true;
+    }
+    return false;
+}
+
 static tcudb_status drop_checks(Alter *a, uint32_t col, Error *err)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->t.nchecks; i++) {
-        bool mentioned = false;
-        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
+        bool mentioned = note_of_column(&a->t.checks[i], a->t.cols[col].name, NULL);
+        if (!note_is(&a->t.checks[i]))
+            TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (!mentioned) a->t.checks[n++] = a->t.checks[i];
     }
     a->t.nchecks = n;
@@ -439,6 +455,13 @@ static tcudb_status rename_column(Alter *a, const char *from, const char *to, Er
     }
     for (uint32_t i = 0; i < a->t.nchecks; i++) {
         bool mentioned = false;
+        const char *kind = NULL;
+        if (note_of_column(&a->t.checks[i], a->t.cols[col].name, &kind)) {
+            const char *name = note_name(a->b->arena, kind, str_of(to), err);
+            TRY_PTR(name);
+            a->t.checks[i].name = str_of(name);
+        }
+        if (note_is(&a->t.checks[i])) continue;
         TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
     }

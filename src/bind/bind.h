@@ -33,6 +33,7 @@ typedef enum StmtKind {
     STMT_EXECUTE,
     STMT_DEALLOCATE,
     STMT_EXPLAIN,
+    STMT_NOTE, /* table: the definition with the note, of the table `name`; flag: it is not there yet */
     STMT_DISCARD, /* name: what; flag: ALL */
     STMT_CALL,    /* CALL ssb(scale => 1): a procedure of files/proc.def */
     STMT_NOTHING  /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */

@@ -5,6 +5,7 @@
 #define BIND_BIND_INT_H
 
 #include "bind/bind.h"
+#include "catalog/notes.h"
 #include "expr/eval.h"
 #include "sql/ast.h"
 
@@ -192,7 +193,7 @@ tcudb_status bind_view(Binder *b, const ViewDef *view, int position, Plan **out,
 tcudb_status bind_view_text(Binder *b, const ViewDef *view, Plan **out, Error *err) MUST_CHECK;
 /* NULL: it no longer binds. */
 tcudb_status bind_view_or_none(Binder *b, const ViewDef *view, Plan **out, Error *err) MUST_CHECK;
-/* Tables of the database's own: their names begin with a byte that nobody writes. */
+/* Tables of the database's own (catalog/notes.h): their names begin with a byte that nobody writes. */
 static inline bool bind_hidden(Str name)
 {
     return name.len > 0 && name.ptr[0] == '\1';
@@ -437,6 +438,9 @@ tcudb_status bind_like_columns(Binder *b, TableBuild *t, const PgQuery__TableLik
 tcudb_status bind_like_constraints(Binder *b, TableBuild *t, const PgQuery__TableLikeClause *like, bool checks,
                                    Error *err) MUST_CHECK;
 tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err) MUST_CHECK;
+/* Puts a note (catalog/notes.h) in the place of the one of its name; there must be room. text.ptr NULL: none. */
+tcudb_status bind_set_note(Binder *b, TableBuild *t, const char *kind, Str subject, Str text, Error *err) MUST_CHECK;
+void bind_drop_note(TableBuild *t, Str name);
 /* Whether a check uses a column. */
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
                                  Error *err) MUST_CHECK;
@@ -489,6 +493,9 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
 tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_copy(Binder *b, const PgQuery__CopyStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_comment(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* A definition to be changed, with room for more checks. */
+tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err) MUST_CHECK;
 /* Everything else. */
 tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Error *err) MUST_CHECK;

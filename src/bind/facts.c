@@ -56,7 +56,7 @@ static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
     bool temp = def->temp != TEMP_NONE;
     if (bind_hidden(def->name)) return TCUDB_OK;
     TRY(relation_row(l, table_oid(def), def->name, "r", temp, def->ncols, table_rows(table), def->nkeys > 0,
-                     def->nchecks, err));
+                     note_conditions(def), err));
     TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     for (uint32_t i = 0; i < def->nkeys; i++) {
         TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", temp, def->keys[i].ncols,
@@ -170,6 +170,7 @@ static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *er
         TRY(key_cells(l, def, &def->keys[i], err));
     }
     for (uint32_t i = 0; i < def->nchecks; i++) {
+        if (note_is(&def->checks[i])) continue;
         TRY(constraint_row(l, def, def->nkeys + i, def->checks[i].name, "c", err));
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
         TRY(bind_list_int(l, TYPE_INT2, 0, err));
@@ -184,6 +185,71 @@ static tcudb_status fill_constraints(Listing *l, Error *err)
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         if (!bind_hidden(def->name)) TRY(table_constraints(l, def, err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- comments: objoid^ classoid^ objsubid# description */
+
+enum { CLASS_OID = 1259, CONSTRAINT_OID = 2606, NAMESPACE_OID = 2615, DATABASE_OID = 1262, PUBLIC_OID = 2200 };
+
+static tcudb_status comment_row(Listing *l, int64_t object, int64_t class, uint32_t column, Str text, Error *err)
+{
+    TRY(bind_list_row(l, err));
+    TRY(put_oid(l, object, err));
+    TRY(put_oid(l, class, err));
+    TRY(bind_list_int(l, TYPE_INT4, column, err));
+    return bind_list_text(l, text, err);
+}
+
+static uint32_t column_named(const TableDef *def, Str name)
+{
+    for (uint32_t i = 0; i < def->ncols; i++)
+        if (str_equal(def->cols[i].name, name)) return i + 1;
+    return 0;
+}
+
+static int64_t oid_of_constraint(const TableDef *def, Str name)
+{
+    for (uint32_t i = 0; i < def->nkeys; i++)
+        if (str_equal(def->keys[i].name, name)) return constraint_oid(def, i);
+    for (uint32_t i = 0; i < def->nchecks; i++)
+        if (str_equal(def->checks[i].name, name)) return constraint_oid(def, def->nkeys + i);
+    return 0;
+}
+
+static tcudb_status view_comment(Listing *l, Str subject, Str text, Error *err)
+{
+    const char *end = memchr(subject.ptr, '\1', subject.len);
+    Str name = {subject.ptr, end == NULL ? subject.len : (uint32_t)(end - subject.ptr)};
+    const ViewDef *view = txn_view(l->b->env->txn, name);
+    uint32_t column = 0;
+    if (view == NULL) return TCUDB_OK;
+    for (uint32_t i = 0; i < view->ncols && end != NULL; i++)
+        if (str_equal(view->cols[i], (Str){end + 1, subject.len - name.len - 1})) column = i + 1;
+    return comment_row(l, FIRST_OID + (int64_t)view->id, CLASS_OID, column, text, err);
+}
+
+static tcudb_status comment_of(Listing *l, const TableDef *def, const CheckDef *note, Error *err)
+{
+    Str subject;
+    if (note_about(note, NOTE_COMMENT, &subject))
+        return comment_row(l, table_oid(def), CLASS_OID, column_named(def, subject), note->sql, err);
+    if (note_about(note, NOTE_CONSTRAINT, &subject))
+        return comment_row(l, oid_of_constraint(def, subject), CONSTRAINT_OID, 0, note->sql, err);
+    if (note_about(note, NOTE_VIEW, &subject) || note_about(note, NOTE_COLUMN, &subject))
+        return view_comment(l, subject, note->sql, err);
+    if (!note_about(note, NOTE_SCHEMA, &subject)) return TCUDB_OK;
+    bool schema = str_equal(subject, STR_LIT("public"));
+    return comment_row(l, schema ? PUBLIC_OID : 5, schema ? NAMESPACE_OID : DATABASE_OID, 0, note->sql, err);
+}
+
+static tcudb_status fill_comments(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        for (uint32_t i = 0; i < def->nchecks; i++) TRY(comment_of(l, def, &def->checks[i], err));
     }
     return TCUDB_OK;
 }
@@ -213,6 +279,7 @@ static const Listed facts[] = {
     {" system", "relations", fill_relations, "oid^ name kind persistence natts% rows^ keys? checks% definition", 9},
     {" system", "attributes", fill_attributes, "relid^ name num% type^ mod# not_null? initial", 7},
     {" system", "constraints", fill_constraints, "relid^ relation oid^ name kind index^ cols natts% definition", 9},
+    {" system", "comments", fill_comments, "objoid^ classoid^ objsubid# description", 4},
     {" system", "settings", fill_settings, "name setting description", 3},
 };
 

@@ -117,7 +117,7 @@ tcudb_status session_copy_from(Run *run, Error *err)
     TRY(eval_defaults(run, table_def(table), &defaults, err));
     CopyEnv env = copy_env(run);
     const TableDef *def = table_def(table);
-    if (def->nkeys + def->nchecks > 0) return copy_checked(run, def, &env, defaults, err);
+    if (def->nkeys + note_conditions(def) > 0) return copy_checked(run, def, &env, defaults, err);
     return copy_from(&env, stmt, defaults, &run->report.rows, err);
 }
 

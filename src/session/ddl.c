@@ -109,12 +109,19 @@ static tcudb_status broken_view(Run *run, const ViewState *before, uint32_t n, c
 
 /* ---- dropping ------------------------------------------------------------------------------ */
 
-static tcudb_status drop_one(Txn *txn, Str name, bool view, Error *err)
+static tcudb_status drop_view(Run *run, Str name, Error *err)
 {
+    TRY(session_forget_view(run, name, err));
+    return txn_drop_view(run->session->txn, name, err);
+}
+
+static tcudb_status drop_one(Run *run, Str name, bool view, Error *err)
+{
+    Txn *txn = run->session->txn;
     const char *kind = view ? "view" : "table";
     bool table_there = txn_table(txn, name) != NULL;
     bool view_there = txn_view(txn, name) != NULL;
-    if (view ? view_there : table_there) return view ? txn_drop_view(txn, name, err) : txn_drop_table(txn, name, err);
+    if (view ? view_there : table_there) return view ? drop_view(run, name, err) : txn_drop_table(txn, name, err);
     if (!table_there && !view_there)
         return error_set(err, SQLSTATE_UNDEFINED_TABLE, "%s \"" STR_FMT "\" does not exist", kind, STR_ARG(name));
     error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(name), kind);
@@ -138,7 +145,7 @@ static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views
             return TCUDB_ERROR;
         }
         session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
-        TRY(txn_drop_view(run->session->txn, view->name, err));
+        TRY(drop_view(run, view->name, err));
     }
 }
 
@@ -157,7 +164,7 @@ tcudb_status session_drop(Run *run, Error *err)
                            stmt->view ? "view" : "table", STR_ARG(name));
             continue;
         }
-        TRY(drop_one(txn, name, stmt->view, err));
+        TRY(drop_one(run, name, stmt->view, err));
         last = name;
     }
     return last.len == 0 ? TCUDB_OK : settle_dependents(run, last, views, nviews, err);
@@ -242,7 +249,7 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
         if (view == NULL) return TCUDB_OK;
         if (!run->stmt->cascade) return refuse_for_view(run->stmt, view, err);
         session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
-        TRY(txn_drop_view(run->session->txn, view->name, err));
+        TRY(drop_view(run, view->name, err));
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef SESSION_SESSION_INT_H
 #define SESSION_SESSION_INT_H
 
+#include "catalog/notes.h"
 #include "session/session.h"
 #include "session/watch.h"
 #include "session/rows.h"
@@ -80,6 +81,11 @@ tcudb_status session_commit_temp(Session *session, Error *err) MUST_CHECK;
 bool session_writes_temp(const Session *session, const Stmt *stmt);
 /* DISCARD. */
 tcudb_status session_discard(Run *run, Error *err) MUST_CHECK;
+
+/* ---- notes.c: COMMENT ON */
+
+tcudb_status session_note(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_forget_view(Run *run, Str view, Error *err) MUST_CHECK;
 
 /* ---- stmt.c: what each kind of statement does ---------------------------------------------- */
 

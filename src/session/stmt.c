@@ -39,6 +39,7 @@ static bool stmt_writes(const Stmt *stmt)
     case STMT_ALTER_RENAME:
     case STMT_ALTER_TABLE:
     case STMT_COPY_FROM:
+    case STMT_NOTE:
     case STMT_CALL: return true;
     case STMT_EXPLAIN: return query_writes(stmt->inner);
     default: return false;
@@ -116,6 +117,7 @@ tcudb_status session_dispatch(Run *run, Error *err)
     case STMT_DEALLOCATE: return session_deallocate(run, err);
     case STMT_EXPLAIN: return session_explain(run, err);
     case STMT_CALL: return session_call(run, err);
+    case STMT_NOTE: return session_note(run, err);
     case STMT_DISCARD: return session_discard(run, err);
     case STMT_NOTHING: return TCUDB_OK;
     }

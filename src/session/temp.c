@@ -52,6 +52,7 @@ bool session_writes_temp(const Session *session, const Stmt *stmt)
     case STMT_QUERY:
     case STMT_ALTER_RENAME:
     case STMT_ALTER_TABLE:
+    case STMT_NOTE:
     case STMT_COPY_FROM: return txn_is_temp(txn, stmt->name);
     case STMT_EXPLAIN: return session_writes_temp(session, stmt->inner);
     default: return false;
