@@ -279,7 +279,7 @@ TCUDB_API tcudb_status tcudb_set_copy(tcudb_conn *conn, tcudb_read_fn read, tcud
 /* ---- what is in a database ----------------------------------------------------------------- */
 
 typedef enum tcudb_listing {
-    TCUDB_TABLES = 0,    /* name, kind ("table", "view"), columns, rows, definition (of a view) */
+    TCUDB_TABLES = 0,    /* name, kind ("table", "view", "sequence"), columns, rows, definition */
     TCUDB_COLUMNS = 1,   /* table, column, type, nullable, default; of one table, or of all with name NULL */
     TCUDB_SETTINGS = 2,  /* name, setting, description */
     TCUDB_FUNCTIONS = 3, /* name, kind ("function", "aggregate", "table function"), usage */

@@ -24,7 +24,7 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     TRY_PTR(a->t.cols);
     a->t.keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + room + 1, err);
     TRY_PTR(a->t.keys);
-    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room, err);
+    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + 4 * room, err); /* and notes */
     TRY_PTR(a->t.checks);
     a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
     TRY_PTR(a->sources);
@@ -78,7 +78,13 @@ static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Erro
     TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, false, err));
     a->from[a->t.n - 1] = (ColumnSource){.from = NO_COLUMN};
     a->retyped[a->t.n - 1] = false;
-    return bind_default(a->b, &a->t.cols[a->t.n - 1], &a->sources[a->t.n - 1], err);
+    const TableDef now = bind_table_def(&a->t, a->old->name);
+    const ColumnDef *col = &a->t.cols[a->t.n - 1];
+    Str generated = note_find(&now, NOTE_GENERATED, col->name);
+    if (generated.ptr == NULL) return bind_default(a->b, col, &a->sources[a->t.n - 1], err);
+    a->block.place = PLACE_GENERATED;
+    a->block.applies = &a->applies;
+    return bind_generated_value(a->b, &a->block, col, generated, &a->sources[a->t.n - 1], err);
 }
 
 static tcudb_status drop_keys(Alter *a, uint32_t col, Error *err)
@@ -120,12 +126,28 @@ static tcudb_status drop_checks(Alter *a, uint32_t col, Error *err)
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->t.nchecks; i++) {
         bool mentioned = note_of_column(&a->t.checks[i], a->t.cols[col].name, NULL);
-        if (!note_is(&a->t.checks[i]))
-            TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
+        if (!note_is(&a->t.checks[i])) TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (!mentioned) a->t.checks[n++] = a->t.checks[i];
     }
     a->t.nchecks = n;
     return TCUDB_OK;
+}
+
+/* A generated column keeps the columns that it is computed from. */
+static tcudb_status not_of_generated(Alter *a, uint32_t col, bool cascade, Error *err)
+{
+    Str column;
+    TRY(bind_generated_mentions(a->b, &a->t, col, &column, err));
+    if (column.ptr == NULL) return TCUDB_OK;
+    Str name = a->t.cols[col].name;
+    if (cascade) return error_unsupported(err, 0, "DROP COLUMN ... CASCADE of one that a generated column uses");
+    error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+              "cannot drop column " STR_FMT " of table %s because other objects depend on it", STR_ARG(name),
+              a->t.table);
+    error_detail(err, "column " STR_FMT " of table %s depends on column " STR_FMT " of table %s", STR_ARG(column),
+                 a->t.table, STR_ARG(name), a->t.table);
+    error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
+    return TCUDB_ERROR;
 }
 
 /* With the constraints that it is part of. */
@@ -135,6 +157,7 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     if (cmd->missing_ok && !has_column(a, cmd->name)) return TCUDB_OK;
     TRY(find_column(a, cmd->name, &col, err));
     a->copies = true;
+    TRY(not_of_generated(a, col, cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE, err));
     TRY(drop_checks(a, col, err));
     TRY(drop_keys(a, col, err));
     a->t.n--;
@@ -146,10 +169,22 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     return TCUDB_OK;
 }
 
+/* Not one whose values are the table's to say. */
+static tcudb_status plain_column(const Alter *a, uint32_t col, Error *err)
+{
+    const TableDef now = bind_table_def(&a->t, a->old->name);
+    Str name = a->t.cols[col].name;
+    bool identity = note_find(&now, NOTE_IDENTITY, name).ptr != NULL;
+    if (!identity && !bind_is_generated(&now, name)) return TCUDB_OK;
+    return error_set(err, SQLSTATE_SYNTAX_ERROR, "column \"" STR_FMT "\" of relation \"%s\" is %s column",
+                     STR_ARG(name), a->t.table, identity ? "an identity" : "a generated");
+}
+
 static tcudb_status set_default(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     uint32_t col = 0;
     TRY(find_column(a, cmd->name, &col, err));
+    TRY(plain_column(a, col, err));
     a->t.cols[col].default_sql = (Str){0};
     return cmd->def == NULL ? TCUDB_OK : bind_ddl_set_default(a->b, &a->t.cols[col], cmd->def, err);
 }
@@ -158,6 +193,9 @@ static tcudb_status set_nullable(Alter *a, const PgQuery__AlterTableCmd *cmd, bo
 {
     uint32_t col = 0;
     TRY(find_column(a, cmd->name, &col, err));
+    if (!not_null &&
+        !bind_is_generated(&(TableDef){.nchecks = a->t.nchecks, .checks = a->t.checks}, a->t.cols[col].name))
+        TRY(plain_column(a, col, err));
     const KeyDef *primary = bind_primary_key(&a->t);
     for (uint32_t i = 0; primary != NULL && !not_null && i < primary->ncols; i++) {
         if (primary->cols[i] != col) continue;
@@ -223,6 +261,11 @@ static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(bind_typename(a->b, node->type_name, &type, err));
     if (type.id == TYPE_INTERVAL || type.id == TYPE_UNKNOWN)
         return error_unsupported(err, 0, "a column of type %s", type_base_name(type));
+    Str generated;
+    TRY(bind_generated_mentions(a->b, &a->t, col, &generated, err));
+    if (generated.ptr != NULL)
+        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
+                         "cannot alter type of a column used by a generated column");
     Expr *e = a->sources[col];
     if (node->raw_default != NULL) {
         a->block.place = PLACE_UPDATE;
@@ -318,6 +361,9 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->name = a->old->name;
     stmt->table = bind_table_def(&a->t, a->old->name);
     stmt->table.temp = a->old->temp;
+    for (uint32_t i = 0; i < a->t.nserials; i++) a->t.serials[i].temp = a->old->temp;
+    stmt->serials = a->t.serials;
+    stmt->nserials = a->t.nserials;
     stmt->keeps_rows = !a->copies;
     stmt->plan = plan_new(b->arena, PLAN_INSERT, 1, 0, err);
     TRY_PTR(stmt->plan);

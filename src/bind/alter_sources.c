@@ -91,7 +91,7 @@ static tcudb_status holds_check(const Alter *a, const CheckDef *check, bool *hol
         *holds = str_equal(a->old->checks[i].name, check->name) && str_equal(a->old->checks[i].sql, check->sql);
     for (uint32_t c = 0; c < a->t.n && *holds; c++) {
         bool mentioned = false;
-        if (!as_before(a, c)) TRY(bind_check_mentions(a->b, &a->t, check, c, &mentioned, err));
+        if (!note_is(check) && !as_before(a, c)) TRY(bind_check_mentions(a->b, &a->t, check, c, &mentioned, err));
         *holds = !mentioned;
     }
     return TCUDB_OK;

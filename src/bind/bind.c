@@ -99,6 +99,10 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     TRY(bind_with_finish(&binder, err));
     TRY(finish_params(&binder, stmt, err));
     stmt->next_col = binder.next_col;
+    stmt->sequences = binder.sequences;
+    stmt->nsequences = binder.nsequences;
+    stmt->advances = binder.advances;
+    stmt->asks_sequences = binder.asks_sequences;
     *out = stmt;
     return TCUDB_OK;
 }

@@ -33,10 +33,12 @@ typedef enum StmtKind {
     STMT_EXECUTE,
     STMT_DEALLOCATE,
     STMT_EXPLAIN,
-    STMT_NOTE, /* table: the definition with the note, of the table `name`; flag: it is not there yet */
-    STMT_DISCARD, /* name: what; flag: ALL */
-    STMT_CALL,    /* CALL ssb(scale => 1): a procedure of files/proc.def */
-    STMT_NOTHING  /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
+    STMT_CREATE_SEQUENCE, /* table, name; flag: IF NOT EXISTS */
+    STMT_ALTER_SEQUENCE,  /* table, name, restart; flag: it does not exist, and that is no error */
+    STMT_NOTE,            /* table: the definition with the note, of the table `name`; flag: it is not there yet */
+    STMT_DISCARD,         /* name: what; flag: ALL */
+    STMT_CALL,            /* CALL ssb(scale => 1): a procedure of files/proc.def */
+    STMT_NOTHING          /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
 } StmtKind;
 
 /* name => value options of COPY, EXPLAIN, CALL. */
@@ -64,6 +66,10 @@ typedef struct Stmt {
     Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
     const Str *names;      /* DROP a, b; TRUNCATE a, b */
     TableDef table;        /* CREATE TABLE */
+    bool sequence;         /* DROP SEQUENCE */
+    bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
+    bool advances;         /* takes numbers from sequences or sets them */
+    bool asks_sequences;   /* calls functions over sequences, of which `sequences` are named */
     ViewDef create_view;
     Str text; /* SET value; new name of a rename; a column dropped; file of COPY (len 0: stdin/stdout); SQL of PREPARE
                */
@@ -72,7 +78,12 @@ typedef struct Stmt {
     const struct Stmt *inner; /* EXPLAIN of this */
     const Value *args;        /* EXECUTE, CALL */
     const Type *arg_types;    /* PREPARE x (int, text) */
-    const Ast *ast;           /* of the statement itself (PREPARE: of the inner one) */
+    int64_t restart_value;
+    const Str *sequences;
+    uint32_t nsequences;
+    const TableDef *serials; /* CREATE, ALTER TABLE: sequences of its columns, to be made with it */
+    uint32_t nserials;
+    const Ast *ast; /* of the statement itself (PREPARE: of the inner one) */
 } Stmt;
 
 /* What binding may look at. Functions that yield rows are found through `find_table_func`, so that bind/

@@ -46,8 +46,13 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
-    bool no_params;          /* in a view */
-    bool temp_used;          /* the text itself, not a view in it, names a temporary table */
+    bool no_params; /* in a view */
+    bool temp_used; /* the text itself, not a view in it, names a temporary table */
+    Str *sequences; /* that the statement's functions name */
+    uint32_t nsequences, cap_sequences;
+    const TableDef *new_sequences; /* of serial columns that it defines */
+    uint32_t nnew_sequences;
+    bool advances, asks_sequences;
     Expr *const *macro_args; /* what $1, $2 stand for in a function of system.def; NULL: they are parameters */
 } Binder;
 
@@ -99,6 +104,7 @@ typedef enum Place {
     PLACE_UPDATE,
     PLACE_RETURNING,
     PLACE_CHECK,
+    PLACE_GENERATED,
     PLACE_DEFAULT,
     PLACE_EXECUTE,
     PLACE_CALL,
@@ -420,6 +426,8 @@ typedef struct TableBuild {
     CheckDef *checks;
     const char *table;
     uint32_t n, nkeys, nchecks;
+    TableDef *serials; /* sequences to be made with it */
+    uint32_t nserials, cap_serials;
     bool altered; /* there already: its keys stand in the order they came */
 } TableBuild;
 
@@ -493,6 +501,41 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
 tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_copy(Binder *b, const PgQuery__CopyStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* ---- sequence.c */
+tcudb_status bind_create_sequence(Binder *b, const PgQuery__CreateSeqStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_alter_sequence(Binder *b, const PgQuery__AlterSeqStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* A column whose type is serial or its kin; *is false: another type. */
+tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnDef *node, ColumnDef *col, bool *is,
+                                Error *err) MUST_CHECK;
+tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col,
+                                  Error *err) MUST_CHECK;
+bool bind_is_sequence_call(const PgQuery__FuncCall *call);
+tcudb_status bind_sequence_call(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out,
+                                Error *err) MUST_CHECK;
+/* ---- generated.c: columns whose values are the table's to say */
+bool bind_has_generated(const TableDef *def);
+bool bind_is_generated(const TableDef *def, Str column);
+/* 428C9: a value is given for a column that is GENERATED ALWAYS. override: an INSERT's OVERRIDING; *use_default: take
+ * the default for it. */
+tcudb_status bind_check_given(const TableDef *def, Str column, PgQuery__OverridingKind override, bool *use_default,
+                              Error *err) MUST_CHECK;
+tcudb_status bind_check_set(const TableDef *def, Str column, Error *err) MUST_CHECK;
+/* A PROJECT that computes them over a new row, which stands in the plan from column `first` on. cols (may be NULL) are
+ * pointed at the result. */
+tcudb_status bind_generated_columns(Binder *b, const TableDef *def, Plan **plan, uint32_t first, NamedExpr *cols,
+                                    Error *err) MUST_CHECK;
+/* A generated column's value, of the type of the column. */
+tcudb_status bind_generated_value(Binder *b, Block *block, const ColumnDef *col, Str sql, Expr **out,
+                                  Error *err) MUST_CHECK;
+/* Which generated column uses the column; ptr NULL: none. */
+tcudb_status bind_generated_mentions(Binder *b, const TableBuild *t, uint32_t col, Str *column, Error *err) MUST_CHECK;
+/* GENERATED ALWAYS AS (expression) STORED, once all columns are known. */
+tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__Constraint *node, uint32_t col,
+                                       Error *err) MUST_CHECK;
+tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, Str *out,
+                             TableTemp *temp, Error *err) MUST_CHECK;
+/* "public.t", "\"T\"": the last name, as it would be folded. (reg.c) */
+tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Error *err) MUST_CHECK;
 tcudb_status bind_comment(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* A definition to be changed, with room for more checks. */
 tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err) MUST_CHECK;

@@ -32,6 +32,7 @@ const char *bind_place_name(Place place)
     case PLACE_UPDATE: return "UPDATE";
     case PLACE_RETURNING: return "RETURNING";
     case PLACE_CHECK: return "check constraints";
+    case PLACE_GENERATED: return "column generation expressions";
     case PLACE_DEFAULT: return "DEFAULT expressions";
     case PLACE_EXECUTE: return "EXECUTE parameters";
     case PLACE_CALL: return "CALL arguments";
@@ -360,6 +361,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));
     if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
     Expr **args = NULL;
+    if (bind_is_sequence_call(call)) return bind_sequence_call(b, block, call, out, err);
     TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
     TRY(bind_system_function(b, block, name, args, (uint32_t)call->n_args, position, out, err));
     if (*out != NULL) return plain_only(call, name, position, err);

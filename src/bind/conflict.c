@@ -222,6 +222,8 @@ tcudb_status bind_on_conflict(Binder *b, const PgQuery__InsertStmt *node, const 
     TRY(arbiter(b, u.def, clause, &insert->modify.arbiter, err));
     insert->modify.conflict = CONFLICT_SKIP;
     if (clause->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_UPDATE) return TCUDB_OK;
+    if (bind_has_generated(u.def))
+        return error_unsupported(err, 0, "ON CONFLICT DO UPDATE of a table with generated columns");
     insert->modify.conflict = CONFLICT_UPDATE;
     assert(insert->modify.arbiter < u.def->nkeys);
     return do_update(&u, node, table, insert, err);

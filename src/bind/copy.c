@@ -10,14 +10,20 @@
 
 static tcudb_status copy_columns(Binder *b, const PgQuery__CopyStmt *node, const TableDef *def, Stmt *stmt, Error *err)
 {
-    uint32_t n = node->n_attlist > 0 ? (uint32_t)node->n_attlist : def->ncols;
-    uint32_t *columns = ARENA_ARRAY(b->arena, uint32_t, n, err);
+    uint32_t n = (uint32_t)node->n_attlist;
+    uint32_t *columns = ARENA_ARRAY(b->arena, uint32_t, n + def->ncols, err);
     TRY_PTR(columns);
-    for (uint32_t i = 0; i < n; i++) {
-        columns[i] = i;
-        if (node->n_attlist == 0) continue;
+    for (uint32_t i = 0; i < def->ncols && node->n_attlist == 0; i++)
+        if (!bind_is_generated(def, def->cols[i].name)) columns[n++] = i;
+    for (uint32_t i = 0; i < node->n_attlist; i++) {
         Str name = str_of(sql_string(node->attlist[i]));
         TRY(bind_column_number(def, name, 0, &columns[i], err));
+        if (bind_is_generated(def, name)) {
+            error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE, "column \"" STR_FMT "\" is a generated column",
+                      STR_ARG(name));
+            error_detail(err, "Generated columns cannot be used in COPY.");
+            return TCUDB_ERROR;
+        }
         for (uint32_t k = 0; k < i; k++) {
             if (columns[k] != columns[i]) continue;
             return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"" STR_FMT "\" specified more than once",

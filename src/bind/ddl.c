@@ -10,8 +10,8 @@
 #include <assert.h>
 
 /* temp: what COMMIT does to a temporary table; TEMP_NONE: it is none. */
-static tcudb_status target_name_of(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit,
-                                   Str *out, TableTemp *temp, Error *err)
+tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, Str *out,
+                             TableTemp *temp, Error *err)
 {
     int position = bind_position(b, range->location);
     bool in_temp = strcmp(range->schemaname, "pg_temp") == 0, none = range->schemaname[0] == '\0';
@@ -61,6 +61,11 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
                         STR_ARG(col->name), columns->table);
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: col->not_null = true; return TCUDB_OK;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
+        if (note_find(&(TableDef){.nchecks = columns->nchecks, .checks = columns->checks}, NOTE_IDENTITY, col->name)
+                .ptr != NULL)
+            return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
+                            "both default and identity specified for column \"" STR_FMT "\" of table \"%s\"",
+                            STR_ARG(col->name), columns->table);
         if (col->default_sql.len == 0) return bind_ddl_set_default(b, col, constraint->raw_expr, err);
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
                         "multiple default values specified for column \"" STR_FMT "\" of table \"%s\"",
@@ -69,8 +74,9 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return TCUDB_OK; /* once all columns are known */
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "REFERENCES");
-    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return error_unsupported(err, position, "GENERATED AS IDENTITY");
-    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: return error_unsupported(err, position, "a generated column");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: /* a sign for the others; the expression once all are known */
+        return bind_set_note(b, columns, NOTE_GENERATED, col->name, STR_LIT(""), err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return bind_identity_column(b, columns, constraint, col, err);
     default: return error_unsupported(err, position, "this constraint");
     }
 }
@@ -85,12 +91,14 @@ tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuer
         return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" specified more than once", node->colname);
     }
     if (node->coll_clause != NULL) return error_unsupported(err, position, "a column's COLLATE");
-    TRY(bind_typename(b, node->type_name, &col->type, err));
+    bool serial = false;
+    TRY(bind_serial_column(b, columns, node, col, &serial, err));
+    if (!serial) TRY(bind_typename(b, node->type_name, &col->type, err));
     if (col->type.id == TYPE_INTERVAL || col->type.id == TYPE_UNKNOWN) {
         return error_unsupported(err, bind_position(b, node->type_name->location), "a column of type %s",
                                  type_base_name(col->type));
     }
-    col->not_null = node->is_not_null;
+    col->not_null = node->is_not_null || serial;
     columns->n++;
     for (size_t i = 0; i < node->n_constraints; i++) {
         TRY(column_constraint(b, columns, col, node->constraints[i]->constraint, err));
@@ -106,6 +114,7 @@ static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: return bind_constraint_key(b, table, constraint, col, err);
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return bind_constraint_check(b, table, constraint, err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: return bind_generated_constraint(b, table, constraint, *col, err);
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "FOREIGN KEY");
     default: return col != NULL ? TCUDB_OK : error_unsupported(err, position, "this constraint");
     }
@@ -129,8 +138,8 @@ tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const No
     return TCUDB_OK;
 }
 
-/* Checks first, as PostgreSQL names them first. */
-static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
+/* Room for all constraints, and for the notes of each column. */
+static tcudb_status constraint_room(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
 {
     size_t n = node->n_table_elts;
     for (size_t i = 0; i < node->n_table_elts; i++) {
@@ -140,8 +149,14 @@ static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery_
     }
     table->keys = ARENA_ARRAY(b->arena, KeyDef, n + 1, err);
     TRY_PTR(table->keys);
-    table->checks = ARENA_ARRAY(b->arena, CheckDef, n, err);
+    table->checks = ARENA_ARRAY(b->arena, CheckDef, n + 3 * node->n_table_elts, err);
     TRY_PTR(table->checks);
+    return TCUDB_OK;
+}
+
+/* Checks first, as PostgreSQL names them first. */
+static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
+{
     for (size_t i = 0; i < node->n_table_elts; i++)
         TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], true, err));
     for (size_t i = 0; i < node->n_table_elts; i++)
@@ -178,7 +193,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     stmt->tag = "CREATE TABLE";
     stmt->flag = node->if_not_exists;
     TableTemp temp = TEMP_NONE;
-    TRY(target_name_of(b, node->relation, node->oncommit, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, node->relation, node->oncommit, &stmt->name, &temp, err));
     TRY(refuse_table_forms(b, node, err));
     TableBuild columns = {.table = node->relation->relname};
     size_t room = node->n_table_elts;
@@ -187,6 +202,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
             room += bind_like_room(b, node->table_elts[i]->table_like_clause);
     columns.cols = ARENA_ARRAY(b->arena, ColumnDef, room, err);
     TRY_PTR(columns.cols);
+    TRY(constraint_room(b, &columns, node, err));
     for (size_t i = 0; i < node->n_table_elts; i++) {
         const Node *element = node->table_elts[i];
         if (NODE_IS(element, COLUMN_DEF))
@@ -199,6 +215,9 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     TRY(all_constraints(b, &columns, node, err));
     stmt->table = bind_table_def(&columns, stmt->name);
     stmt->table.temp = temp;
+    for (uint32_t i = 0; i < columns.nserials; i++) columns.serials[i].temp = temp;
+    stmt->serials = columns.serials;
+    stmt->nserials = columns.nserials;
     return TCUDB_OK;
 }
 
@@ -244,7 +263,7 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
     stmt->kind = STMT_CREATE_TABLE;
     stmt->tag = "SELECT"; /* PostgreSQL reports the number of rows selected */
     TableTemp temp = TEMP_NONE;
-    TRY(target_name_of(b, into->rel, into->on_commit, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, into->rel, into->on_commit, &stmt->name, &temp, err));
     if (into->n_col_names > plan->ncols)
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "too many column names were specified");
     ColumnDef *cols = ARENA_ARRAY(b->arena, ColumnDef, plan->ncols, err);
@@ -292,7 +311,7 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     stmt->tag = "CREATE VIEW";
     stmt->flag = node->replace;
     TableTemp temp = TEMP_NONE;
-    TRY(target_name_of(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
     if (temp != TEMP_NONE) return error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
@@ -354,6 +373,10 @@ tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt,
         stmt->tag = "DROP VIEW";
         stmt->view = true;
         break;
+    case PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE:
+        stmt->tag = "DROP SEQUENCE";
+        stmt->sequence = true;
+        break;
     case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX:
         stmt->kind = STMT_NOTHING; /* unless it is a key's: CREATE INDEX made nothing else */
         stmt->tag = "DROP INDEX";
@@ -369,6 +392,7 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
 {
     stmt->kind = STMT_TRUNCATE;
     stmt->tag = "TRUNCATE TABLE";
+    stmt->restart = node->restart_seqs;
     Str *names = ARENA_ARRAY(b->arena, Str, node->n_relations, err);
     TRY_PTR(names);
     for (size_t i = 0; i < node->n_relations; i++) {

@@ -13,14 +13,26 @@
 
 #include <assert.h>
 
+/* Sequences are tables to nobody but us. */
+static tcudb_status no_sequence(const TableDef *def, const char *verb, Error *err)
+{
+    SequenceDef sequence;
+    if (!note_sequence(def, &sequence) || strcmp(verb, "copying to") == 0) return TCUDB_OK;
+    bool rows =
+        strcmp(verb, "inserting into") == 0 || strcmp(verb, "updating") == 0 || strcmp(verb, "deleting from") == 0;
+    return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE,
+                     rows ? "cannot change sequence \"" STR_FMT "\"" : "\"" STR_FMT "\" is not a table",
+                     STR_ARG(def->name));
+}
+
 tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, const char *verb, const Table **out,
                                    Error *err)
 {
     Str name = {0};
     TRY(bind_relation_name(b, range, &name, err));
     int position = bind_position(b, range->location);
-    *out = txn_table(b->env->txn, name);
-    if (*out != NULL) return TCUDB_OK;
+    *out = bind_find_table(b, name);
+    if (*out != NULL) return no_sequence(table_def(*out), verb, err);
     if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
     return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", range->relname);
 }
@@ -78,6 +90,7 @@ typedef struct Insert {
     uint32_t *targets; /* table column of each given value */
     int *positions;    /* of the names in the column list */
     bool listed;
+    PgQuery__OverridingKind override;
 } Insert;
 
 static tcudb_status insert_targets(Binder *b, const PgQuery__InsertStmt *node, Insert *insert, Error *err)
@@ -130,8 +143,13 @@ static tcudb_status values_row(Binder *b, Block *block, const Insert *insert, co
             TRY(bind_default(b, col, slot, err));
             continue;
         }
+        bool use_default = false;
+        TRY(bind_check_given(insert->def, col->name, insert->override, &use_default, err));
         TRY(bind_expr(b, block, list->items[i], &e, err));
-        TRY(bind_assign(b, e, col, slot, err));
+        if (use_default)
+            TRY(bind_default(b, col, slot, err));
+        else
+            TRY(bind_assign(b, e, col, slot, err));
     }
     for (uint32_t i = 0; i < insert->def->ncols; i++) {
         if (row[i] == NULL) TRY(bind_default(b, &insert->def->cols[i], &row[i], err));
@@ -207,6 +225,9 @@ static tcudb_status insert_select(Binder *b, const Insert *insert, const PgQuery
         const ColumnDef *col = &insert->def->cols[insert->targets[i]];
         Expr *e = output_literal(query, i);
         int position = target_position(b, select, i);
+        bool use_default = false;
+        TRY(bind_check_given(insert->def, col->name, insert->override, &use_default, err));
+        if (use_default) continue;
         if (e == NULL) e = expr_col(b->arena, query->cols[i].id, query->cols[i].type, position, err);
         TRY_PTR(e);
         TRY(bind_assign(b, e, col, &exprs[insert->targets[i]].expr, err));
@@ -251,7 +272,7 @@ tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt,
     stmt->tag = "INSERT";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
     TRY(bind_table_for_change(b, node->relation, "inserting into", &table, err));
-    Insert insert = {.def = table_def(table)};
+    Insert insert = {.def = table_def(table), .override = node->override};
     TRY(insert_targets(b, node, &insert, err));
     const PgQuery__SelectStmt *select = node->select_stmt == NULL ? NULL : node->select_stmt->select_stmt;
     if (select == NULL || is_plain_values(select)) {
@@ -260,6 +281,7 @@ tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt,
     } else {
         TRY(insert_select(b, &insert, select, &input, err));
     }
+    TRY(bind_generated_columns(b, insert.def, &input, 0, NULL, err));
     TRY(finish_change(b, PLAN_INSERT, insert.def, input, stmt, err));
     if (node->on_conflict_clause != NULL) TRY(bind_on_conflict(b, node, table, stmt->plan, err));
     return bind_insert_returning(b, node, insert.def, stmt, err);
@@ -424,6 +446,7 @@ tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node
         if (exprs[col].expr != NULL) {
             return error_set(err, SQLSTATE_SYNTAX_ERROR, "multiple assignments to same column \"%s\"", target->name);
         }
+        if (!NODE_IS(target->val, SET_TO_DEFAULT)) TRY(bind_check_set(def, def->cols[col].name, err));
         TRY(set_value(b, block, target, &def->cols[col], &exprs[col].expr, err));
     }
     return TCUDB_OK;
@@ -464,6 +487,7 @@ tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt,
     TRY(complete_columns(b, &change, exprs + 1, err));
     if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.others, exprs, &n, err));
     TRY(plan_project(b->arena, change.plan, exprs, n, &change.plan, err));
+    TRY(bind_generated_columns(b, change.def, &change.plan, 1, exprs + 1, err));
     TRY(one_per_row(b, &change, err));
     TRY(finish_change(b, PLAN_UPDATE, change.def, change.plan, stmt, err));
     TRY(bind_scope_point(b, change.block.items[0], exprs + 1, ncols, err));

@@ -54,9 +54,11 @@ static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
 {
     const TableDef *def = table_def(table);
     bool temp = def->temp != TEMP_NONE;
+    SequenceDef sequence;
+    bool is_sequence = note_sequence(def, &sequence);
     if (bind_hidden(def->name)) return TCUDB_OK;
-    TRY(relation_row(l, table_oid(def), def->name, "r", temp, def->ncols, table_rows(table), def->nkeys > 0,
-                     note_conditions(def), err));
+    TRY(relation_row(l, table_oid(def), def->name, is_sequence ? "S" : "r", temp, def->ncols, table_rows(table),
+                     def->nkeys > 0, note_conditions(def), err));
     TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     for (uint32_t i = 0; i < def->nkeys; i++) {
         TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", temp, def->keys[i].ncols,
@@ -78,11 +80,21 @@ static tcudb_status fill_relations(Listing *l, Error *err)
     return TCUDB_OK;
 }
 
-/* ---- attributes: relid^ name num% type^ mod# not_null? initial */
+/* ---- attributes: relid^ name num% type^ mod# not_null? initial identity generated sequence */
 
-static tcudb_status attribute_row(Listing *l, int64_t relation, Str name, uint32_t num, Type type, bool not_null,
-                                  Str initial, Error *err)
+static tcudb_status text_or_null(Listing *l, Str text, Error *err)
 {
+    return text.len > 0 ? bind_list_text(l, text, err) : bind_list_null(l, TYPE_TEXT, 1, err);
+}
+
+/* def NULL: of a view */
+static tcudb_status attribute_row(Listing *l, const TableDef *def, int64_t relation, Str name, uint32_t num, Type type,
+                                  bool not_null, Str initial, Error *err)
+{
+    Str identity = def == NULL ? (Str){0} : note_find(def, NOTE_IDENTITY, name);
+    Str generated = def == NULL ? (Str){0} : note_find(def, NOTE_GENERATED, name);
+    if (identity.len > 0) initial = (Str){0};
+    if (generated.len > 0) initial = generated;
     TRY(bind_list_row(l, err));
     TRY(put_oid(l, relation, err));
     TRY(bind_list_text(l, name, err));
@@ -90,7 +102,10 @@ static tcudb_status attribute_row(Listing *l, int64_t relation, Str name, uint32
     TRY(put_oid(l, type_oid(type), err));
     TRY(bind_list_int(l, TYPE_INT4, type_typmod(type), err));
     TRY(bind_list_bool(l, not_null, err));
-    return initial.len > 0 ? bind_list_text(l, initial, err) : bind_list_null(l, TYPE_TEXT, 1, err);
+    TRY(text_or_null(l, initial, err));
+    TRY(bind_list_text(l, identity, err));
+    TRY(bind_list_word(l, generated.len > 0 ? "s" : "", err));
+    return text_or_null(l, def == NULL ? (Str){0} : note_find(def, NOTE_SERIAL, name), err);
 }
 
 /* A view that no longer binds has none. */
@@ -99,8 +114,8 @@ static tcudb_status view_attributes(Listing *l, const ViewDef *view, Error *err)
     Plan *plan = NULL;
     TRY(bind_view_or_none(l->b, view, &plan, err));
     for (uint32_t i = 0; plan != NULL && i < view->ncols; i++)
-        TRY(attribute_row(l, FIRST_OID + (int64_t)view->id, view->cols[i], i + 1, plan->cols[i].type, false, (Str){0},
-                          err));
+        TRY(attribute_row(l, NULL, FIRST_OID + (int64_t)view->id, view->cols[i], i + 1, plan->cols[i].type, false,
+                          (Str){0}, err));
     return TCUDB_OK;
 }
 
@@ -110,8 +125,8 @@ static tcudb_status fill_attributes(Listing *l, Error *err)
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->ncols && !bind_hidden(def->name); i++)
-            TRY(attribute_row(l, table_oid(def), def->cols[i].name, i + 1, def->cols[i].type, def->cols[i].not_null,
-                              def->cols[i].default_sql, err));
+            TRY(attribute_row(l, def, table_oid(def), def->cols[i].name, i + 1, def->cols[i].type,
+                              def->cols[i].not_null, def->cols[i].default_sql, err));
     }
     for (uint32_t v = 0; v < txn_view_count(txn); v++) TRY(view_attributes(l, txn_view_at(txn, v), err));
     return TCUDB_OK;
@@ -254,6 +269,25 @@ static tcudb_status fill_comments(Listing *l, Error *err)
     return TCUDB_OK;
 }
 
+/* ---- sequences: oid^ name type^ start^ increment^ min^ max^ cache^ cycle? */
+
+static tcudb_status fill_sequences(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        SequenceDef s;
+        if (!note_sequence(def, &s)) continue;
+        TRY(bind_list_row(l, err));
+        TRY(put_oid(l, table_oid(def), err));
+        TRY(bind_list_text(l, def->name, err));
+        const int64_t numbers[] = {type_oid(TYPE(s.type)), s.start, s.increment, s.min, s.max, s.cache};
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) TRY(put_oid(l, numbers[i], err));
+        TRY(bind_list_bool(l, s.cycle, err));
+    }
+    return TCUDB_OK;
+}
+
 /* ---- settings: name setting description */
 
 static tcudb_status fill_settings(Listing *l, Error *err)
@@ -277,9 +311,11 @@ done:
 
 static const Listed facts[] = {
     {" system", "relations", fill_relations, "oid^ name kind persistence natts% rows^ keys? checks% definition", 9},
-    {" system", "attributes", fill_attributes, "relid^ name num% type^ mod# not_null? initial", 7},
+    {" system", "attributes", fill_attributes,
+     "relid^ name num% type^ mod# not_null? initial identity generated sequence", 10},
     {" system", "constraints", fill_constraints, "relid^ relation oid^ name kind index^ cols natts% definition", 9},
     {" system", "comments", fill_comments, "objoid^ classoid^ objsubid# description", 4},
+    {" system", "sequences", fill_sequences, "oid^ name type^ start^ increment^ min^ max^ cache^ cycle?", 9},
     {" system", "settings", fill_settings, "name setting description", 3},
 };
 

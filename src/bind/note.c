@@ -79,8 +79,7 @@ static tcudb_status on_view_column(Binder *b, const ViewDef *view, Str column, S
 {
     for (uint32_t i = 0; i < view->ncols; i++) {
         if (!str_equal(view->cols[i], column)) continue;
-        const char *subject =
-            arena_printf(b->arena, err, STR_FMT "\1" STR_FMT, STR_ARG(view->name), STR_ARG(column));
+        const char *subject = arena_printf(b->arena, err, STR_FMT "\1" STR_FMT, STR_ARG(view->name), STR_ARG(column));
         TRY_PTR(subject);
         return put_apart(b, NOTE_COLUMN, str_of(subject), stmt, err);
     }

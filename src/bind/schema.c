@@ -26,6 +26,13 @@ static tcudb_status full_name(Listing *l, Str name, Error *err)
     return name_in(l, false, name, err);
 }
 
+/* What information_schema lists as tables: no sequences, nothing of our own. */
+static bool is_shown(const TableDef *def)
+{
+    SequenceDef sequence;
+    return !bind_hidden(def->name) && !note_sequence(def, &sequence);
+}
+
 static bool is_temp(const TableDef *def)
 {
     return def->temp != TEMP_NONE;
@@ -49,7 +56,7 @@ static tcudb_status fill_tables(Listing *l, Error *err)
     Txn *txn = l->b->env->txn;
     for (uint32_t i = 0; i < txn_table_count(txn); i++) {
         const TableDef *def = table_def(txn_table_at(txn, i));
-        if (!bind_hidden(def->name))
+        if (is_shown(def))
             TRY(table_row(l, is_temp(def), def->name, is_temp(def) ? "LOCAL TEMPORARY" : "BASE TABLE", err));
     }
     for (uint32_t i = 0; i < txn_view_count(txn); i++) TRY(table_row(l, false, txn_view_at(txn, i)->name, "VIEW", err));
@@ -74,7 +81,7 @@ static tcudb_status fill_pg_tables(Listing *l, Error *err)
     Txn *txn = l->b->env->txn;
     for (uint32_t i = 0; i < txn_table_count(txn); i++) {
         const TableDef *def = table_def(txn_table_at(txn, i));
-        if (bind_hidden(def->name)) continue;
+        if (!is_shown(def)) continue;
         TRY(bind_list_row(l, err));
         TRY(bind_list_word(l, is_temp(def) ? "pg_temp_1" : "public", err));
         TRY(bind_list_text(l, def->name, err));
@@ -133,12 +140,49 @@ static TypeFacts type_facts(Type type)
     return f;
 }
 
-static tcudb_status column_row(Listing *l, bool temp, Str table, Str name, uint32_t i, Type type, bool not_null,
-                               Str initial, bool view, Error *err)
+static tcudb_status number_text(Listing *l, int64_t n, Error *err)
+{
+    const char *text = arena_printf(l->b->arena, err, "%lld", (long long)n);
+    TRY_PTR(text);
+    return bind_list_word(l, text, err);
+}
+
+/* is_identity, generation, start, increment, maximum, minimum, cycle */
+static tcudb_status identity_cells(Listing *l, const TableDef *def, Str column, Error *err)
+{
+    Str kind = def == NULL ? (Str){0} : note_find(def, NOTE_IDENTITY, column);
+    const Table *table = kind.ptr == NULL ? NULL : txn_table(l->b->env->txn, note_find(def, NOTE_SERIAL, column));
+    SequenceDef sequence;
+    if (table == NULL || !note_sequence(table_def(table), &sequence)) {
+        TRY(bind_list_word(l, "NO", err));
+        TRY(bind_list_null(l, TYPE_TEXT, 5, err));
+        return bind_list_word(l, "NO", err);
+    }
+    TRY(bind_list_word(l, "YES", err));
+    TRY(bind_list_word(l, str_equal(kind, STR_LIT("a")) ? "ALWAYS" : "BY DEFAULT", err));
+    TRY(number_text(l, sequence.start, err));
+    TRY(number_text(l, sequence.increment, err));
+    TRY(number_text(l, sequence.max, err));
+    TRY(number_text(l, sequence.min, err));
+    return bind_list_word(l, sequence.cycle ? "YES" : "NO", err);
+}
+
+/* is_generated, generation_expression */
+static tcudb_status generated_cells(Listing *l, const TableDef *def, Str column, Error *err)
+{
+    Str text = def == NULL ? (Str){0} : note_find(def, NOTE_GENERATED, column);
+    TRY(bind_list_word(l, text.ptr == NULL ? "NEVER" : "ALWAYS", err));
+    return text.ptr == NULL ? bind_list_null(l, TYPE_TEXT, 1, err) : bind_list_text(l, text, err);
+}
+
+/* def NULL: of a view */
+static tcudb_status column_row(Listing *l, const TableDef *def, Str table, Str name, uint32_t i, Type type,
+                               bool not_null, Str initial, Error *err)
 {
     TypeFacts f = type_facts(type);
+    if (def != NULL && note_find(def, NOTE_IDENTITY, name).ptr != NULL) initial = (Str){0};
     TRY(bind_list_row(l, err));
-    TRY(name_in(l, temp, table, err));
+    TRY(name_in(l, def != NULL && is_temp(def), table, err));
     TRY(bind_list_text(l, name, err));
     TRY(bind_list_int(l, TYPE_INT4, i + 1, err));
     TRY(initial.len > 0 ? bind_list_text(l, initial, err) : bind_list_null(l, TYPE_TEXT, 1, err));
@@ -154,16 +198,11 @@ static tcudb_status column_row(Listing *l, bool temp, Str table, Str name, uint3
     TRY(bind_list_word(l, f.udt, err));
     TRY(bind_list_null(l, TYPE_TEXT, 3, err)); /* scope */
     TRY(number_or_null(l, -1, err));
-    const char *position = arena_printf(l->b->arena, err, "%u", i + 1);
-    TRY_PTR(position);
-    TRY(bind_list_word(l, position, err));
-    TRY(bind_list_word(l, "NO", err)); /* is_self_referencing, is_identity */
-    TRY(bind_list_word(l, "NO", err));
-    TRY(bind_list_null(l, TYPE_TEXT, 5, err));
-    TRY(bind_list_word(l, "NO", err));
-    TRY(bind_list_word(l, "NEVER", err));
-    TRY(bind_list_null(l, TYPE_TEXT, 1, err));
-    return bind_list_word(l, view ? "NO" : "YES", err);
+    TRY(number_text(l, i + 1, err));
+    TRY(bind_list_word(l, "NO", err)); /* is_self_referencing */
+    TRY(identity_cells(l, def, name, err));
+    TRY(generated_cells(l, def, name, err));
+    return bind_list_word(l, def == NULL ? "NO" : "YES", err);
 }
 
 static tcudb_status view_columns(Listing *l, const ViewDef *view, Error *err)
@@ -171,7 +210,7 @@ static tcudb_status view_columns(Listing *l, const ViewDef *view, Error *err)
     Plan *plan = NULL;
     TRY(bind_view_or_none(l->b, view, &plan, err));
     for (uint32_t i = 0; plan != NULL && i < view->ncols; i++)
-        TRY(column_row(l, false, view->name, view->cols[i], i, plan->cols[i].type, false, (Str){0}, true, err));
+        TRY(column_row(l, NULL, view->name, view->cols[i], i, plan->cols[i].type, false, (Str){0}, err));
     return TCUDB_OK;
 }
 
@@ -180,10 +219,9 @@ static tcudb_status fill_columns(Listing *l, Error *err)
     Txn *txn = l->b->env->txn;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
-        for (uint32_t i = 0; i < def->ncols && !bind_hidden(def->name); i++) {
+        for (uint32_t i = 0; i < def->ncols && is_shown(def); i++) {
             const ColumnDef *col = &def->cols[i];
-            TRY(column_row(l, is_temp(def), def->name, col->name, i, col->type, col->not_null, col->default_sql, false,
-                           err));
+            TRY(column_row(l, def, def->name, col->name, i, col->type, col->not_null, col->default_sql, err));
         }
     }
     for (uint32_t v = 0; v < txn_view_count(txn); v++) TRY(view_columns(l, txn_view_at(txn, v), err));

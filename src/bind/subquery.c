@@ -84,13 +84,14 @@ tcudb_status bind_sublink(Binder *b, Block *block, const PgQuery__SubLink *link,
     if (link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK)
         return error_unsupported(err, position, "ARRAY(SELECT ...)");
     if (block->place == PLACE_DEFAULT || block->place == PLACE_EXECUTE || block->place == PLACE_CALL ||
-        block->place == PLACE_COPY_WHERE || block->place == PLACE_CHECK) {
+        block->place == PLACE_COPY_WHERE || block->place == PLACE_CHECK || block->place == PLACE_GENERATED) {
         return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position, "cannot use subquery in %s",
-                        block->place == PLACE_DEFAULT   ? "DEFAULT expression"
-                        : block->place == PLACE_EXECUTE ? "EXECUTE parameter"
-                        : block->place == PLACE_CALL    ? "CALL argument"
-                        : block->place == PLACE_CHECK   ? "check constraint"
-                                                        : "COPY FROM WHERE condition");
+                        block->place == PLACE_DEFAULT     ? "DEFAULT expression"
+                        : block->place == PLACE_EXECUTE   ? "EXECUTE parameter"
+                        : block->place == PLACE_CALL      ? "CALL argument"
+                        : block->place == PLACE_CHECK     ? "check constraint"
+                        : block->place == PLACE_GENERATED ? "column generation expression"
+                                                          : "COPY FROM WHERE condition");
     }
     if (!NODE_IS(link->subselect, SELECT_STMT)) return error_unsupported(err, position, "this kind of subquery");
     ApplySpec *spec = ARENA_NEW(b->arena, ApplySpec, err);

@@ -316,6 +316,8 @@ tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
         stmt->tag = stmt->flag ? "DEALLOCATE ALL" : "DEALLOCATE";
         return TCUDB_OK;
     case PG_QUERY__NODE__NODE_CALL_STMT: return bind_procedure_call(b, node->call_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_CREATE_SEQ_STMT: return bind_create_sequence(b, node->create_seq_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_ALTER_SEQ_STMT: return bind_alter_sequence(b, node->alter_seq_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_COMMENT_STMT: return bind_comment(b, node->comment_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_DISCARD_STMT: return bind_discard(node->discard_stmt, stmt);
     default: return bind_harmless(b, node, stmt, err);

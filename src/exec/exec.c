@@ -93,7 +93,7 @@ static tcudb_status exec_begin(Exec *x, const ExecEnv *env, const PhysPlan *phys
         w->id = i;
         arena_init(&w->own, env->mem);
         arena_init(&w->batch, env->mem);
-        w->ctx = (EvalCtx){.arena = &w->batch, .now = env->now, .cancel = env->cancel};
+        w->ctx = (EvalCtx){.arena = &w->batch, .now = env->now, .cancel = env->cancel, .sequences = env->sequences};
         w->ctx.random[0] = exec_clock() ^ (UINT64_C(0x9e3779b97f4a7c15) * (i + 1));
         w->ctx.random[1] = (uint64_t)env->now + i + 1;
     }

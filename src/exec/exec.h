@@ -29,9 +29,10 @@ typedef struct ExecEnv {
     const Value *params;
     uint32_t nparams;
     int64_t now;
-    const atomic_bool *cancel; /* may be NULL */
-    Progress *progress;        /* may be NULL */
-    ExecShape shape;           /* NULL: the sink takes the result's batches */
+    const atomic_bool *cancel;  /* may be NULL */
+    Progress *progress;         /* may be NULL */
+    ExecShape shape;            /* NULL: the sink takes the result's batches */
+    const Sequences *sequences; /* NULL: the plan uses none */
 } ExecEnv;
 
 /* What ran, for the timing line, EXPLAIN ANALYZE and the C API. */

@@ -513,7 +513,8 @@ tcudb_status copy_from(const CopyEnv *env, const Stmt *stmt, const Value *defaul
     const Table *table = txn_table(env->txn, stmt->name);
     if (table == NULL)
         return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(stmt->name));
-    job.def = table_def(table);
+    const Table *into = env->into.len == 0 ? table : txn_table(env->txn, env->into); /* its NOT NULLs count */
+    job.def = table_def(into == NULL ? table : into);
     Arena arena;
     arena_init(&arena, env->mem);
     pthread_mutex_init(&job.lock, NULL);

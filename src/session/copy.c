@@ -71,6 +71,24 @@ static bool given(const Stmt *stmt, uint32_t column)
     return stmt->ncolumns == 0;
 }
 
+/* Whether a default that the file leaves out differs from row to row. */
+static bool moves(const Run *run, const TableDef *table, uint32_t c)
+{
+    Str sql = table->cols[c].default_sql;
+    return !given(run->stmt, c) && sql.len > 0 &&
+           (memmem(sql.ptr, sql.len, "nextval(", 8) != NULL || memmem(sql.ptr, sql.len, "random(", 7) != NULL);
+}
+
+static bool goes_through(const Run *run, const TableDef *def)
+{
+    Str about;
+    bool through = def->nkeys + note_conditions(def) > 0;
+    for (uint32_t c = 0; c < def->ncols; c++) through = through || moves(run, def, c);
+    for (uint32_t i = 0; i < def->nchecks; i++)
+        through = through || note_about(&def->checks[i], NOTE_GENERATED, &about);
+    return through;
+}
+
 static tcudb_status eval_defaults(Run *run, const TableDef *table, Value **out, Error *err)
 {
     *out = ARENA_ARRAY(run->arena, Value, table->ncols, err);
@@ -78,25 +96,48 @@ static tcudb_status eval_defaults(Run *run, const TableDef *table, Value **out, 
     for (uint32_t c = 0; c < table->ncols; c++) {
         const ColumnDef *col = &table->cols[c];
         (*out)[c] = (Value){.type = col->type, .null = true};
-        if (col->default_sql.len > 0 && !given(run->stmt, c)) TRY(eval_default(run, col, &(*out)[c], err));
+        if (col->default_sql.len > 0 && !given(run->stmt, c) && !moves(run, table, c))
+            TRY(eval_default(run, col, &(*out)[c], err));
     }
     return TCUDB_OK;
 }
 
 /* ---- tables with constraints --------------------------------------------------------------- */
 
-/* Keys and checks are the executor's: the file goes into a table without them first. */
-static tcudb_status copy_checked(Run *run, const TableDef *def, CopyEnv *env, const Value *defaults, Error *err)
+/* The columns that the file has, as SQL. */
+static tcudb_status given_columns(Run *run, const TableDef *def, const char **out, Error *err)
+{
+    const char *list = "";
+    for (uint32_t c = 0; c < def->ncols; c++) {
+        const char *name = NULL;
+        if (!given(run->stmt, c)) continue;
+        TRY(session_name(run, def->cols[c].name, &name, err));
+        list = arena_printf(run->arena, err, "%s%s%s", list, list[0] == '\0' ? "" : ", ", name);
+        TRY_PTR(list);
+    }
+    *out = list;
+    return TCUDB_OK;
+}
+
+/* Keys, checks and what differs from row to row are the executor's: the file goes into a table without them first. */
+static tcudb_status copy_through(Run *run, const TableDef *def, CopyEnv *env, const Value *defaults, Error *err)
 {
     Txn *txn = run->session->txn;
-    const char *from = NULL, *to = NULL;
+    const char *from = NULL, *to = NULL, *columns = NULL;
     TableDef plain = {.name = STR_LIT(" copy"), .ncols = def->ncols, .cols = def->cols, .temp = def->temp};
+    ColumnDef *cols = ARENA_ARRAY(run->arena, ColumnDef, def->ncols, err);
+    TRY_PTR(cols);
+    memcpy(cols, def->cols, def->ncols * sizeof *cols);
+    for (uint32_t c = 0; c < def->ncols; c++) cols[c].not_null = cols[c].not_null && given(run->stmt, c);
+    plain.cols = cols;
     TRY(session_name(run, plain.name, &from, err));
     TRY(session_name(run, def->name, &to, err));
+    TRY(given_columns(run, def, &columns, err));
     TRY(txn_create_table(txn, &plain, err));
     env->into = plain.name;
     TRY(copy_from(env, run->stmt, defaults, &run->report.rows, err));
-    const char *sql = arena_printf(run->arena, err, "INSERT INTO %s SELECT * FROM %s", to, from);
+    const char *sql = arena_printf(run->arena, err, "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s", to,
+                                   columns, columns, from);
     TRY_PTR(sql);
     TRY(session_run_inner(run, sql, err));
     return txn_drop_table(txn, plain.name, err);
@@ -117,7 +158,7 @@ tcudb_status session_copy_from(Run *run, Error *err)
     TRY(eval_defaults(run, table_def(table), &defaults, err));
     CopyEnv env = copy_env(run);
     const TableDef *def = table_def(table);
-    if (def->nkeys + note_conditions(def) > 0) return copy_checked(run, def, &env, defaults, err);
+    if (goes_through(run, def)) return copy_through(run, def, &env, defaults, err);
     return copy_from(&env, stmt, defaults, &run->report.rows, err);
 }
 

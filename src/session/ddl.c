@@ -41,6 +41,7 @@ tcudb_status session_create_table(Run *run, Error *err)
         run->tag = stmt->plan != NULL ? "CREATE TABLE AS" : "CREATE TABLE";
         return TCUDB_OK;
     }
+    for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     TRY(txn_create_table(txn, &stmt->table, err));
     return stmt->plan == NULL ? TCUDB_OK : fill_table(run, err);
 }
@@ -115,24 +116,93 @@ static tcudb_status drop_view(Run *run, Str name, Error *err)
     return txn_drop_view(run->session->txn, name, err);
 }
 
-static tcudb_status drop_one(Run *run, Str name, bool view, Error *err)
+static const char *kind_dropped(const Stmt *stmt)
+{
+    return stmt->view ? "view" : stmt->sequence ? "sequence" : "table";
+}
+
+/* "table", "view", "sequence"; NULL: there is nothing of that name. */
+static const char *kind_there(Txn *txn, Str name)
+{
+    SequenceDef sequence;
+    const Table *table = txn_table(txn, name);
+    if (table != NULL) return note_sequence(table_def(table), &sequence) ? "sequence" : "table";
+    return txn_view(txn, name) != NULL ? "view" : NULL;
+}
+
+/* The column whose default takes numbers from the sequence; NULL: there is none. */
+static const ColumnDef *column_using(Run *run, Str sequence, const TableDef **table, Error *err)
 {
     Txn *txn = run->session->txn;
-    const char *kind = view ? "view" : "table";
-    bool table_there = txn_table(txn, name) != NULL;
-    bool view_there = txn_view(txn, name) != NULL;
-    if (view ? view_there : table_there) return view ? drop_view(run, name, err) : txn_drop_table(txn, name, err);
-    if (!table_there && !view_there)
+    const char *name = NULL;
+    if (session_name(run, sequence, &name, err) != TCUDB_OK) return NULL;
+    const char *text = arena_printf(run->arena, err, "nextval('%s'", name);
+    if (text == NULL) return NULL;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        *table = table_def(txn_table_at(txn, t));
+        for (uint32_t c = 0; c < (*table)->ncols; c++) {
+            Str sql = (*table)->cols[c].default_sql;
+            if (sql.len > 0 && memmem(sql.ptr, sql.len, text, strlen(text)) != NULL) return &(*table)->cols[c];
+        }
+    }
+    return NULL;
+}
+
+static tcudb_status drop_sequence(Run *run, Str name, Error *err)
+{
+    const TableDef *table = NULL;
+    Error local = {0};
+    const ColumnDef *column = column_using(run, name, &table, &local);
+    if (local.sqlstate[0] != '\0') {
+        if (err != NULL) *err = local;
+        return TCUDB_NOMEM;
+    }
+    if (column == NULL) return txn_drop_table(run->session->txn, name, err);
+    if (run->stmt->cascade) return error_unsupported(err, 0, "DROP SEQUENCE ... CASCADE of one that a default uses");
+    if (note_find(table, NOTE_IDENTITY, column->name).ptr != NULL) {
+        error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+                  "cannot drop sequence " STR_FMT " because column " STR_FMT " of table " STR_FMT " requires it",
+                  STR_ARG(name), STR_ARG(column->name), STR_ARG(table->name));
+        error_hint(err, "You can drop column " STR_FMT " of table " STR_FMT " instead.", STR_ARG(column->name),
+                   STR_ARG(table->name));
+        return TCUDB_ERROR;
+    }
+    error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+              "cannot drop sequence " STR_FMT " because other objects depend on it", STR_ARG(name));
+    error_detail(err, "default value for column " STR_FMT " of table " STR_FMT " depends on sequence " STR_FMT,
+                 STR_ARG(column->name), STR_ARG(table->name), STR_ARG(name));
+    error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
+    return TCUDB_ERROR;
+}
+
+/* With the sequences of its serial columns. */
+static tcudb_status drop_table(Run *run, Str name, Error *err)
+{
+    const TableDef *def = table_def(txn_table(run->session->txn, name));
+    TRY(txn_drop_table(run->session->txn, name, err));
+    return session_of_serials(run, def, NULL, true, err);
+}
+
+static tcudb_status drop_one(Run *run, Str name, Error *err)
+{
+    const char *kind = kind_dropped(run->stmt), *there = kind_there(run->session->txn, name);
+    if (there == NULL)
         return error_set(err, SQLSTATE_UNDEFINED_TABLE, "%s \"" STR_FMT "\" does not exist", kind, STR_ARG(name));
+    if (strcmp(kind, there) == 0) {
+        if (run->stmt->view) return drop_view(run, name, err);
+        return run->stmt->sequence ? drop_sequence(run, name, err) : drop_table(run, name, err);
+    }
     error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(name), kind);
-    error_hint(err, view ? "Use DROP TABLE to remove a table." : "Use DROP VIEW to remove a view.");
+    error_hint(err, strcmp(there, "view") == 0       ? "Use DROP VIEW to remove a view."
+                    : strcmp(there, "sequence") == 0 ? "Use DROP SEQUENCE to remove a sequence."
+                                                     : "Use DROP TABLE to remove a table.");
     return TCUDB_ERROR;
 }
 
 static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views, uint32_t nviews, Error *err)
 {
     const Stmt *stmt = run->stmt;
-    const char *kind = stmt->view ? "view" : "table";
+    const char *kind = kind_dropped(stmt);
     for (;;) {
         const ViewDef *view;
         TRY(broken_view(run, views, nviews, &view, err));
@@ -161,10 +231,10 @@ tcudb_status session_drop(Run *run, Error *err)
         Str name = stmt->names[i];
         if (stmt->flag && !relation_exists(txn, name)) {
             session_notify(run->session, "NOTICE", "00000", "%s \"" STR_FMT "\" does not exist, skipping",
-                           stmt->view ? "view" : "table", STR_ARG(name));
+                           kind_dropped(stmt), STR_ARG(name));
             continue;
         }
-        TRY(drop_one(run, name, stmt->view, err));
+        TRY(drop_one(run, name, err));
         last = name;
     }
     return last.len == 0 ? TCUDB_OK : settle_dependents(run, last, views, nviews, err);
@@ -174,7 +244,12 @@ tcudb_status session_drop(Run *run, Error *err)
 
 tcudb_status session_truncate(Run *run, Error *err)
 {
-    for (uint32_t i = 0; i < run->stmt->nnames; i++) TRY(txn_truncate(run->session->txn, run->stmt->names[i], err));
+    Txn *txn = run->session->txn;
+    for (uint32_t i = 0; i < run->stmt->nnames; i++) {
+        const TableDef *def = table_def(txn_table(txn, run->stmt->names[i]));
+        if (run->stmt->restart) TRY(session_of_serials(run, def, NULL, false, err));
+        TRY(txn_truncate(txn, run->stmt->names[i], err));
+    }
     return TCUDB_OK;
 }
 
@@ -262,17 +337,21 @@ tcudb_status session_alter_table(Run *run, Error *err)
     ViewState *views = NULL;
     uint32_t nviews = 0;
     bool keep = stmt->keeps_rows;
+    const TableDef *old = table_def(txn_table(run->session->txn, stmt->name));
     TRY(list_views(run, &views, &nviews, err));
+    for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
     if (stmt->sources != NULL) TRY(session_revise_columns(run, &keep, err));
     if (keep) {
         TRY(txn_redefine_table(run->session->txn, stmt->name, &stmt->table, err));
+        TRY(session_of_serials(run, old, &stmt->table, true, err));
         return settle_views(run, views, nviews, err);
     }
     TRY(txn_rename_table(run->session->txn, stmt->name, aside, err));
     TRY(txn_create_table(run->session->txn, &stmt->table, err));
     TRY(of_the_table(stmt, session_run_plan_into(run, stmt, stmt->plan, session_drop_batch, NULL, err), err));
     TRY(txn_drop_table(run->session->txn, aside, err));
+    TRY(session_of_serials(run, old, &stmt->table, true, err));
     run->report.rows = 0;
     return settle_views(run, views, nviews, err);
 }

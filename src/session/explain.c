@@ -163,6 +163,11 @@ static tcudb_status print_json(Run *run, Explain *explain, const PhysPlan *phys,
     return buf_text(out, "}]", err);
 }
 
+static tcudb_status exec_plan(Run *run, void *ctx, Error *err)
+{
+    return session_exec(run, ctx, session_drop_batch, NULL, err);
+}
+
 static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explain *explain, Error *err)
 {
     double start = now_ms();
@@ -176,7 +181,7 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
     explain->planning = now_ms() - start;
     if (explain->analyze) {
         start = now_ms();
-        TRY(session_exec(run, phys, session_drop_batch, NULL, err));
+        TRY(session_with_sequences(run, inner->asks_sequences ? inner : run->stmt, exec_plan, phys, err));
         run->report.seconds = 1e-3 * (now_ms() - start);
     } else {
         run->report.exact = !phys->fast;

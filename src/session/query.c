@@ -77,6 +77,7 @@ static ExecEnv exec_env(Run *run)
         .cancel = &session->watch.cancel,
         .progress = &run->progress,
         .shape = run->shape,
+        .sequences = run->sequences,
     };
 }
 
@@ -101,11 +102,25 @@ tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *
     return status;
 }
 
+typedef struct PlanRun {
+    const Stmt *stmt;
+    Plan *plan;
+    ExecSink batch;
+    void *ctx;
+} PlanRun;
+
+static tcudb_status plan_and_exec(Run *run, void *ctx, Error *err)
+{
+    const PlanRun *p = ctx;
+    PhysPlan *phys = NULL;
+    TRY(session_plan(run, p->stmt, p->plan, NULL, NULL, &phys, err));
+    return session_exec(run, phys, p->batch, p->ctx, err);
+}
+
 tcudb_status session_run_plan_into(Run *run, const Stmt *stmt, Plan *plan, ExecSink batch, void *ctx, Error *err)
 {
-    PhysPlan *phys = NULL;
-    TRY(session_plan(run, stmt, plan, NULL, NULL, &phys, err));
-    return session_exec(run, phys, batch, ctx, err);
+    PlanRun p = {stmt, plan, batch, ctx};
+    return session_with_sequences(run, stmt, plan_and_exec, &p, err);
 }
 
 tcudb_status session_drop_batch(void *ctx, const Batch *batch, Error *err)

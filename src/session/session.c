@@ -29,6 +29,7 @@ void session_free(Session *session)
     if (session == NULL) return;
     if (session->txn != NULL) session_rollback(session);
     db_close(session->temp);
+    session_free_sequences(session);
     session_free_named(session);
     session_free_points(session);
     if (session->pool != NULL) pool_free(session->pool);

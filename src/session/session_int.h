@@ -41,9 +41,10 @@ struct Session {
     Watch watch;
     void (*measure)(void *ctx, const PhysPlan *phys, double seconds); /* after a query; calibrate.c */
     void *measure_ctx;
-    Pool *pool;          /* of its own after SET tcudb.threads; NULL: the instance's */
-    char no_device[208]; /* why no GPU runs queries; "": not looked for yet */
-    Db *temp;            /* of its temporary tables; NULL: there was none yet */
+    Pool *pool;                         /* of its own after SET tcudb.threads; NULL: the instance's */
+    char no_device[208];                /* why no GPU runs queries; "": not looked for yet */
+    Db *temp;                           /* of its temporary tables; NULL: there was none yet */
+    struct SessionSequences *sequences; /* sequence.c */
 };
 
 /* One statement on its way. Everything in it lives in `arena` or longer. */
@@ -55,9 +56,10 @@ typedef struct Run {
     const Value *params;
     uint32_t nparams;
     const char *tag;
-    bool locked;     /* the write lock is taken */
-    Pool *pool;      /* set by session_plan */
-    ExecShape shape; /* of what runs: see exec.h */
+    bool locked;                /* the write lock is taken */
+    Pool *pool;                 /* set by session_plan */
+    ExecShape shape;            /* of what runs: see exec.h */
+    const Sequences *sequences; /* while a plan runs that uses them */
     ExecReport report;
     Progress progress;
 } Run;
@@ -81,6 +83,19 @@ tcudb_status session_commit_temp(Session *session, Error *err) MUST_CHECK;
 bool session_writes_temp(const Session *session, const Stmt *stmt);
 /* DISCARD. */
 tcudb_status session_discard(Run *run, Error *err) MUST_CHECK;
+
+/* ---- sequence.c */
+
+tcudb_status session_create_sequence(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_alter_sequence(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_make_sequence(Run *run, const TableDef *def, Error *err) MUST_CHECK;
+/* The sequences of serial columns of `def` that are not in `now` (may be NULL): they are dropped, or begin anew. */
+tcudb_status session_of_serials(Run *run, const TableDef *def, const TableDef *now, bool drop, Error *err) MUST_CHECK;
+/* Runs the body with run->sequences set if the statement asks for sequences. */
+tcudb_status session_with_sequences(Run *run, const Stmt *stmt, tcudb_status (*body)(Run *run, void *ctx, Error *err),
+                                    void *ctx, Error *err) MUST_CHECK;
+void session_sequences_committed(Session *session);
+void session_free_sequences(Session *session);
 
 /* ---- notes.c: COMMENT ON */
 

@@ -31,7 +31,7 @@ static bool query_writes(const Stmt *stmt)
 static bool stmt_writes(const Stmt *stmt)
 {
     switch (stmt->kind) {
-    case STMT_QUERY: return query_writes(stmt);
+    case STMT_QUERY: return query_writes(stmt) || stmt->advances;
     case STMT_CREATE_TABLE:
     case STMT_CREATE_VIEW:
     case STMT_DROP:
@@ -39,9 +39,11 @@ static bool stmt_writes(const Stmt *stmt)
     case STMT_ALTER_RENAME:
     case STMT_ALTER_TABLE:
     case STMT_COPY_FROM:
+    case STMT_CREATE_SEQUENCE:
+    case STMT_ALTER_SEQUENCE:
     case STMT_NOTE:
     case STMT_CALL: return true;
-    case STMT_EXPLAIN: return query_writes(stmt->inner);
+    case STMT_EXPLAIN: return query_writes(stmt->inner) || stmt->advances;
     default: return false;
     }
 }
@@ -117,6 +119,8 @@ tcudb_status session_dispatch(Run *run, Error *err)
     case STMT_DEALLOCATE: return session_deallocate(run, err);
     case STMT_EXPLAIN: return session_explain(run, err);
     case STMT_CALL: return session_call(run, err);
+    case STMT_CREATE_SEQUENCE: return session_create_sequence(run, err);
+    case STMT_ALTER_SEQUENCE: return session_alter_sequence(run, err);
     case STMT_NOTE: return session_note(run, err);
     case STMT_DISCARD: return session_discard(run, err);
     case STMT_NOTHING: return TCUDB_OK;

@@ -35,21 +35,24 @@ tcudb_status session_commit_temp(Session *session, Error *err)
     return TCUDB_OK;
 }
 
-static bool all_temp(Txn *txn, const Stmt *stmt)
+static bool all_temp(Txn *txn, const Str *names, uint32_t n)
 {
-    for (uint32_t i = 0; i < stmt->nnames; i++)
-        if (!txn_is_temp(txn, stmt->names[i])) return false;
-    return stmt->nnames > 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!txn_is_temp(txn, names[i])) return false;
+    return true;
 }
 
 bool session_writes_temp(const Session *session, const Stmt *stmt)
 {
     Txn *txn = session->txn;
+    if (stmt->advances && !all_temp(txn, stmt->sequences, stmt->nsequences)) return false;
     switch (stmt->kind) {
+    case STMT_CREATE_SEQUENCE:
     case STMT_CREATE_TABLE: return stmt->table.temp != TEMP_NONE;
-    case STMT_DROP: return !stmt->view && all_temp(txn, stmt);
-    case STMT_TRUNCATE: return all_temp(txn, stmt);
-    case STMT_QUERY:
+    case STMT_DROP: return !stmt->view && all_temp(txn, stmt->names, stmt->nnames);
+    case STMT_TRUNCATE: return all_temp(txn, stmt->names, stmt->nnames);
+    case STMT_QUERY: return !plan_writes(stmt->plan) || txn_is_temp(txn, stmt->name);
+    case STMT_ALTER_SEQUENCE:
     case STMT_ALTER_RENAME:
     case STMT_ALTER_TABLE:
     case STMT_NOTE:
@@ -78,6 +81,7 @@ tcudb_status session_discard(Run *run, Error *err)
     if (all && session->block)
         return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION, "DISCARD ALL cannot run inside a transaction block");
     if (all || str_equal(run->stmt->name, STR_LIT("temp"))) TRY(drop_all(session->txn, err));
+    if (all || str_equal(run->stmt->name, STR_LIT("sequences"))) session_free_sequences(session);
     if (!all) return TCUDB_OK;
     session_free_named(session);
     settings_init(&session->settings);

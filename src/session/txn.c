@@ -68,6 +68,7 @@ tcudb_status session_commit(Session *session, Error *err)
     else
         txn_rollback(session->txn);
     session->settings = status == TCUDB_OK ? session->at_commit : session->at_begin;
+    if (status == TCUDB_OK) session_sequences_committed(session);
     ended(session);
     if (status != TCUDB_OK || !wrote) return status;
     Error maintain;

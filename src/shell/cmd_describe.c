@@ -162,14 +162,17 @@ static void describe(Shell *shell, const char *name, bool more)
     }
     tcudb_result *result = shell_list(shell, TCUDB_COLUMNS, name);
     if (result == NULL) return;
-    snprintf(title, sizeof title, "%s \"%s\"", strcmp(kind.kind, "view") == 0 ? "View" : "Table", name);
+    const char *what = strcmp(kind.kind, "view") == 0       ? "View"
+                       : strcmp(kind.kind, "sequence") == 0 ? "Sequence"
+                                                            : "Table";
+    snprintf(title, sizeof title, "%s \"%s\"", what, name);
     Columns columns = {.grid = grid_new(shell, title, names, 4)};
     each_row(result, column_row, &columns);
     tcudb_result_free(result);
     grid_print(columns.grid);
-    if (strcmp(kind.kind, "view") != 0 && kind.definition[0] != '\0')
+    if (strcmp(kind.kind, "table") == 0 && kind.definition[0] != '\0')
         fprintf(shell->out.file, "Constraints: %s\n\n", kind.definition);
-    else if (more && kind.definition[0] != '\0')
+    else if (more && strcmp(kind.kind, "view") == 0 && kind.definition[0] != '\0')
         fprintf(shell->out.file, "View definition:\n%s;\n", kind.definition);
     free(kind.definition);
 }
@@ -207,13 +210,19 @@ void cmd_describe(Shell *shell, const Args *args)
 
 /* ---- CREATE statements --------------------------------------------------------------------- */
 
+/* An identity or generated column says so where others have their default. */
+static bool is_generated(const char *initial)
+{
+    return strncmp(initial, "generated ", strlen("generated ")) == 0;
+}
+
 static void schema_column(void *ctx, char **cells)
 {
     Columns *columns = ctx;
     text_str(&columns->schema, columns->n++ > 0 ? ",\n    " : "\n    ");
     text_name(&columns->schema, cells[1]);
     text_printf(&columns->schema, " %s", cells[2]);
-    if (cells[4][0] != '\0') text_printf(&columns->schema, " DEFAULT %s", cells[4]);
+    if (cells[4][0] != '\0') text_printf(&columns->schema, "%s %s", is_generated(cells[4]) ? "" : " DEFAULT", cells[4]);
     if (cells[3][0] == 'f') text_str(&columns->schema, " NOT NULL");
 }
 
@@ -221,52 +230,108 @@ typedef struct Schema {
     Shell *shell;
     const char *pattern;
     const char *kind;
-    bool rows; /* .dump: INSERT statements too */
+    bool rows;    /* .dump: INSERT statements too */
+    bool setvals; /* only where the sequences are */
     unsigned found;
 } Schema;
 
-/* The rows of a table through the mode `insert`. */
-static void dump_rows(Shell *shell, const char *table)
+/* The columns whose values are to be written: not those that are computed. */
+typedef struct Given {
+    Text names;
+    bool special; /* some column takes no values without more ado */
+} Given;
+
+static void given_column(void *ctx, char **cells)
+{
+    Given *given = ctx;
+    bool special = is_generated(cells[4]), stored = special && strstr(cells[4], " identity") == NULL;
+    given->special |= special;
+    if (stored) return;
+    if (text_cstr(&given->names)[0] != '\0') text_str(&given->names, ", ");
+    text_name(&given->names, cells[1]);
+}
+
+/* What a query shows, through the mode `insert`; into NULL: bare. */
+static void dump_query(Shell *shell, const char *sql, Mode mode, const char *into)
 {
     Look look = shell->look;
     bool timing = shell->timing;
-    Text name = {0};
-    Text sql = {0};
-    text_name(&name, table);
-    text_printf(&sql, "SELECT * FROM %s", text_cstr(&name));
-    shell->look.mode = MODE_INSERT;
+    shell->look.mode = mode;
+    if (into == NULL) shell->look.tuples_only = true;
     shell->timing = false;
-    var_set(shell, "INSERT_TABLE", text_cstr(&name));
-    if (!shell_run(shell, text_cstr(&sql))) shell->failed = true;
-    var_unset(shell, "INSERT_TABLE");
+    if (into != NULL) var_set(shell, "INSERT_TABLE", into);
+    if (!shell_run(shell, sql)) shell->failed = true;
+    if (into != NULL) var_unset(shell, "INSERT_TABLE");
     shell->look = look;
     shell->timing = timing;
+}
+
+static void dump_rows(Shell *shell, const char *table)
+{
+    Text name = {0}, into = {0}, sql = {0};
+    Given given = {.special = false};
+    tcudb_result *result = shell_list(shell, TCUDB_COLUMNS, table);
+    text_name(&name, table);
+    each_row(result, given_column, &given);
+    tcudb_result_free(result);
+    text_str(&into, text_cstr(&name));
+    if (given.special) text_printf(&into, " (%s) OVERRIDING SYSTEM VALUE", text_cstr(&given.names));
+    text_printf(&sql, "SELECT %s FROM %s", given.special ? text_cstr(&given.names) : "*", text_cstr(&name));
+    dump_query(shell, text_cstr(&sql), MODE_INSERT, text_cstr(&into));
+    text_free(&name);
+    text_free(&into);
+    text_free(&sql);
+    text_free(&given.names);
+}
+
+static void dump_sequence(Shell *shell, const char *sequence)
+{
+    Text name = {0}, sql = {0};
+    text_name(&name, sequence);
+    text_printf(&sql, "SELECT format('SELECT setval(%%L, %%s, %%L);', '%s', last_value, is_called) FROM %s",
+                text_cstr(&name), text_cstr(&name));
+    dump_query(shell, text_cstr(&sql), MODE_UNALIGNED, NULL);
     text_free(&name);
     text_free(&sql);
+}
+
+static void schema_table(Schema *schema, char **cells, Text *out)
+{
+    Columns columns = {.n = 0};
+    tcudb_result *result = shell_list(schema->shell, TCUDB_COLUMNS, cells[0]);
+    text_str(out, "CREATE TABLE ");
+    text_name(out, cells[0]);
+    each_row(result, schema_column, &columns);
+    tcudb_result_free(result);
+    text_printf(out, " (%s", text_cstr(&columns.schema));
+    if (cells[4][0] != '\0') text_printf(out, ",\n    %s", cells[4]);
+    text_str(out, "\n);\n");
+    text_free(&columns.schema);
 }
 
 static void schema_row(void *ctx, char **cells)
 {
     Schema *schema = ctx;
-    Columns columns = {.n = 0};
+    Text out = {0};
     if (!matches(schema->pattern, cells[0]) || strcmp(schema->kind, cells[1]) != 0) return;
-    schema->found++;
-    bool view = strcmp(cells[1], "view") == 0;
-    text_printf(&columns.schema, "CREATE %s ", view ? "VIEW" : "TABLE");
-    text_name(&columns.schema, cells[0]);
-    if (view) {
-        text_printf(&columns.schema, " AS %s;\n", cells[4]);
-    } else {
-        tcudb_result *result = shell_list(schema->shell, TCUDB_COLUMNS, cells[0]);
-        text_str(&columns.schema, " (");
-        each_row(result, schema_column, &columns);
-        tcudb_result_free(result);
-        if (cells[4][0] != '\0') text_printf(&columns.schema, ",\n    %s", cells[4]);
-        text_str(&columns.schema, "\n);\n");
+    if (schema->setvals) {
+        dump_sequence(schema->shell, cells[0]);
+        return;
     }
-    fputs(text_cstr(&columns.schema), schema->shell->out.file);
-    text_free(&columns.schema);
-    if (schema->rows && !view) dump_rows(schema->shell, cells[0]);
+    schema->found++;
+    bool table = strcmp(cells[1], "table") == 0;
+    if (strcmp(cells[1], "view") == 0) {
+        text_str(&out, "CREATE VIEW ");
+        text_name(&out, cells[0]);
+        text_printf(&out, " AS %s;\n", cells[4]);
+    } else if (table) {
+        schema_table(schema, cells, &out);
+    } else if (cells[4][0] != '\0') {
+        text_printf(&out, "%s;\n", cells[4]);
+    }
+    fputs(text_cstr(&out), schema->shell->out.file);
+    text_free(&out);
+    if (schema->rows && table) dump_rows(schema->shell, cells[0]);
 }
 
 static void show_schema(Shell *shell, const Args *args, bool rows)
@@ -274,8 +339,14 @@ static void show_schema(Shell *shell, const Args *args, bool rows)
     Schema schema = {.shell = shell, .pattern = pattern_of(args), .rows = rows};
     tcudb_result *result = shell_list(shell, TCUDB_TABLES, NULL);
     if (result == NULL) return;
-    schema.kind = "table"; /* before the views that use them */
+    schema.kind = "sequence"; /* before the tables, and these before the views, that use them */
     each_row(result, schema_row, &schema);
+    schema.kind = "table";
+    each_row(result, schema_row, &schema);
+    schema.kind = "sequence";
+    schema.setvals = true;
+    if (rows) each_row(result, schema_row, &schema);
+    schema.setvals = false;
     schema.kind = "view";
     each_row(result, schema_row, &schema);
     tcudb_result_free(result);

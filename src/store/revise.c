@@ -266,6 +266,7 @@ static tcudb_status find_version(Txn *txn, Str name, Table **out, Error *err)
 tcudb_status revision_new(Txn *txn, Str name, const TableDef *def, const ColumnSource *sources, Revision **out,
                           Error *err)
 {
+    txn = txn_of(txn, name);
     tcudb_status status;
     txn = txn_of(txn, name);
     Revision *rev = mem_alloc_zero(&txn->db->mem, sizeof *rev, err);

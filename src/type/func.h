@@ -11,12 +11,26 @@
 
 #include "type/vector.h"
 
+/* What functions over sequences ask of the session; safe to call from several workers. */
+typedef enum SequenceOp { SEQUENCE_NEXT, SEQUENCE_CURRENT, SEQUENCE_LAST, SEQUENCE_SET } SequenceOp;
+typedef struct SequenceCall {
+    SequenceOp op;
+    Str name;
+    int64_t value; /* SET */
+    bool called;   /* SET: whether the next number comes after `value` */
+} SequenceCall;
+typedef struct Sequences {
+    void *ctx;
+    tcudb_status (*call)(void *ctx, const SequenceCall *call, int64_t *out, Error *err);
+} Sequences;
+
 /* What a kernel may use. One per worker; the arena lives as long as the batch. */
 typedef struct EvalCtx {
     Arena *arena;
     int64_t now; /* transaction start, as a TIMESTAMP value */
     const atomic_bool *cancel;
-    uint64_t random[2]; /* state of random() */
+    uint64_t random[2];         /* state of random() */
+    const Sequences *sequences; /* NULL: there are none here */
 } EvalCtx;
 
 /* Computes out at the rows sel[0..n-1] (sel NULL: rows 0..n-1). args are flat or const (`const` only if
