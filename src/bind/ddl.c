@@ -114,7 +114,9 @@ static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE: return bind_constraint_key(b, table, constraint, col, err);
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return bind_constraint_check(b, table, constraint, err);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: return bind_generated_constraint(b, table, constraint, *col, err);
+    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED:
+        assert(col != NULL); /* the grammar has it of columns only */
+        return bind_generated_constraint(b, table, constraint, *col, err);
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "FOREIGN KEY");
     default: return col != NULL ? TCUDB_OK : error_unsupported(err, position, "this constraint");
     }

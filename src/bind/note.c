@@ -66,6 +66,7 @@ static tcudb_status on_relation(Binder *b, const PgQuery__CommentStmt *node, con
     SequenceDef sequence;
     const PgQuery__List *parts = node->object->list;
     TRY(relation_of(b, parts, parts->n_items, &table, &view, err));
+    assert(table != NULL || view != NULL);
     bool is_sequence = table != NULL && note_sequence(table_def(table), &sequence);
     const char *is = table == NULL ? "view" : is_sequence ? "sequence" : "table";
     if (strcmp(what, is) != 0)
@@ -77,6 +78,7 @@ static tcudb_status on_relation(Binder *b, const PgQuery__CommentStmt *node, con
 
 static tcudb_status on_view_column(Binder *b, const ViewDef *view, Str column, Stmt *stmt, Error *err)
 {
+    assert(view != NULL);
     for (uint32_t i = 0; i < view->ncols; i++) {
         if (!str_equal(view->cols[i], column)) continue;
         const char *subject = arena_printf(b->arena, err, STR_FMT "\1" STR_FMT, STR_ARG(view->name), STR_ARG(column));

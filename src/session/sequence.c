@@ -9,6 +9,7 @@
  */
 #include "session/session_int.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 
@@ -241,6 +242,7 @@ static void remember(Running *r, Used *used, bool given)
     known->last = used->last;
     known->called = used->called;
     if (!given) return;
+    assert(r->session->sequences != NULL);
     known->given = true;
     known->last_given = used->last;
     r->session->sequences->latest = known;
