@@ -3,7 +3,7 @@
 
 usage: bench/interrupt_bench.py [PATTERN]    (BUILD, BENCH_ROWS default 2,000,000, BENCH_POINTS default 12)
 
-Each statement runs once whole; then it is interrupted at evenly spaced moments of that time, and again in a transaction
+Each statement runs twice whole; then it is interrupted at evenly spaced moments of that time, and again in a transaction
 that is rolled back. Printed: its whole time, how many of the interrupts came before its end, the longest wait.
 """
 import os
@@ -139,10 +139,7 @@ STATEMENTS = {
     "regexp, backtracking": "SELECT count(*) FROM t WHERE a < 1000 AND repeat('a', 28) || c ~ '^(a+)+$'",
     "like, backtracking": "SELECT count(*) FROM t WHERE a < 100 AND repeat('ab', 5000) LIKE '%" + "a%" * 40 + "z'",
     "numeric powers": "SELECT sum(length(((a * 7)::numeric ^ 3)::text)) FROM t",
-    "numeric powers, large": "SELECT max(length(((1.5 + g) ^ 9000.5)::text)) FROM generate_series(1, 500) g",
-    "create index": "CREATE INDEX ON t (d, a)",
     "rollup": "SELECT count(*) FROM (SELECT b, c, d % 100, count(*) FROM t GROUP BY ROLLUP (1, 2, 3)) x",
-    "array_agg": "SELECT count(*) FROM (SELECT d % 1000, array_agg(a ORDER BY d) FROM t GROUP BY 1) x",
     "result, sorted": "SELECT * FROM t ORDER BY c, d",
     "summaries": "SELECT b, stddev(a), avg(e), max(c), count(DISTINCT d) FROM t GROUP BY b",
     "series of numerics": "SELECT count(*) FROM generate_series(1::numeric, 3000000) g",
@@ -158,6 +155,7 @@ SETTINGS = {"contraction": "SET tcudb.engine = tcu", "contraction of sums": "SET
 def run(conn, sql, after=None):
     """Seconds until the end, seconds from the interrupt to the end, the error."""
     at = [0.0]
+    sql = sql.encode()  # not part of the statement
 
     def interrupt():
         at[0] = time.perf_counter()
@@ -180,6 +178,9 @@ def measure(conn, name, sql):
     for statement in (setting, "BEGIN"):
         assert conn.execute(statement) == "", statement
     whole, _, error = run(conn, sql)
+    conn.execute("ROLLBACK")
+    conn.execute("BEGIN")
+    whole = min(whole, run(conn, sql)[0])  # what it takes once its memory is there
     conn.execute("ROLLBACK")
     waits, stopped = [], 0
     for point in range(POINTS):

@@ -196,7 +196,7 @@ tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Cons
     if (t->n == 0) return error_unsupported(err, bind_position(b, node->location), "CHECK on a table without columns");
     TRY(table_scope(b, t, &block, err));
     TRY(bind_bool(b, &block, node->raw_expr, "CHECK", &e, err));
-    TRY(sql_expression_text(b->arena, node->raw_expr, &check->sql, err));
+    TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &check->sql, err));
     TRY(check_name(b, t, &block, e, node->conname, &check->name, err));
     t->nchecks++;
     qsort(t->checks, t->nchecks, sizeof *t->checks, by_name);

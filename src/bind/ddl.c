@@ -32,7 +32,7 @@ tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery_
 
 tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, Error *err)
 {
-    TRY(sql_expression_text(b->arena, node, &col->default_sql, err));
+    TRY(sql_expression_text(b->arena, node, b->env->cancel, &col->default_sql, err));
     Expr *e = NULL;
     ApplyList list = {0};
     Block block = {.place = PLACE_DEFAULT, .applies = &list};
@@ -335,7 +335,7 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
         }
     }
     int from = 0;
-    TRY(sql_after_as(b->arena, b->ast, &from, err));
+    TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
     assert(from >= 0);
     stmt->create_view =
         (ViewDef){.name = stmt->name, .sql = sql_text_from(b->ast, from), .ncols = plan->ncols, .cols = names};

@@ -161,7 +161,7 @@ static tcudb_status bind_prepare(Binder *b, const PgQuery__PrepareStmt *node, St
     stmt->nargs = (uint32_t)node->n_argtypes;
     stmt->arg_types = types;
     int from = 0;
-    TRY(sql_after_as(b->arena, b->ast, &from, err));
+    TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
     assert(from >= 0);
     stmt->text = sql_text_from(b->ast, from);
     return TCUDB_OK;

@@ -61,7 +61,7 @@ static tcudb_status add_piece(const EvalCtx *ctx, Pieces *p, Str text, const Val
     if (p->n % POLL_PIECES == 0) TRY(cancel_poll(ctx->cancel, err));
     if (p->n == p->cap) {
         uint64_t cap = p->cap == 0 ? 16 : 2 * p->cap;
-        Str *texts = ARENA_ARRAY(ctx->arena, Str, cap, err);
+        Str *texts = arena_alloc_raw(ctx->arena, cap * sizeof *texts, err); /* may be large: not cleared */
         TRY_PTR(texts);
         if (p->n > 0) memcpy(texts, p->texts, p->n * sizeof *texts);
         p->texts = texts;

@@ -50,6 +50,7 @@ void print_spaces(FILE *to, size_t n)
 void print_init(Print *print, Shell *shell)
 {
     *print = (Print){.shell = shell};
+    shell_interrupted = 0; /* from here on Ctrl-C stops the printing */
 }
 
 static bool shortened(const Shell *shell)
@@ -162,6 +163,7 @@ void print_end(Print *print)
         print_table(print);
     else if (print_modes[shell->look.mode].end != NULL)
         print_modes[shell->look.mode].end(print);
+    if (shell_interrupted) clearerr(shell->out.file); /* a write that the signal ended is no fault */
     print_free(print);
 }
 
@@ -184,5 +186,5 @@ void print_footer(Print *print, FILE *to)
     unsigned long long rows = print->rows;
     fprintf(to, "(%llu row%s", rows, rows == 1 ? "" : "s");
     if (table_cut(&print->table)) fprintf(to, ", %llu shown", (unsigned long long)table_kept(&print->table));
-    fputs(")\n", to);
+    fputs(shell_interrupted ? ", stopped)\n" : ")\n", to);
 }

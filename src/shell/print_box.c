@@ -65,7 +65,7 @@ static void measure(Box *box, bool names)
         if (box->types) widen(&box->widths[c], text_width(table->types[c], strlen(table->types[c])));
         if (box->widths[c] == 0) box->widths[c] = 1;
     }
-    for (uint64_t r = 0; r < table_kept(table); r++) {
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++) {
         const Cell *row = table_at(table, r);
         for (uint32_t c = 0; c < table->ncols; c++) widen(&box->widths[c], natural_width(row[c].text, row[c].len));
     }
@@ -180,7 +180,7 @@ static void footer(const Box *box, Print *print)
     fprintf(box->to, "(%llu row%s", (unsigned long long)print->rows, print->rows == 1 ? "" : "s");
     if (table_cut(box->table)) fprintf(box->to, ", %llu shown", (unsigned long long)table_kept(box->table));
     if (!all_columns(box)) fprintf(box->to, ", %u of %u columns shown", box->left + box->right, box->table->ncols);
-    fputs(")\n", box->to);
+    fputs(shell_interrupted ? ", stopped)\n" : ")\n", box->to);
 }
 
 static void draw(const Box *box, Print *print, bool names)
@@ -192,7 +192,7 @@ static void draw(const Box *box, Print *print, bool names)
         if (box->types) line(box, name_cell, table->types);
         rule(box, "├", "┼", "┤");
     }
-    for (uint64_t r = 0; r < table_kept(table); r++) {
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++) {
         if (r == table->head_rows && table_cut(table)) line(box, gap_cell, NULL);
         line(box, value_cell, table_at(table, r));
     }

@@ -58,7 +58,7 @@ static size_t *column_widths(const Table *table, bool names)
     size_t *widths = shell_alloc((table->ncols + 1) * sizeof *widths);
     for (uint32_t c = 0; c < table->ncols && names; c++)
         widths[c] = cell_width(table->names[c], strlen(table->names[c]));
-    for (uint64_t r = 0; r < table_kept(table); r++) {
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++) {
         const Cell *row = table_at(table, r);
         for (uint32_t c = 0; c < table->ncols; c++) {
             size_t width = cell_width(row[c].text, row[c].len);
@@ -125,7 +125,8 @@ void aligned_table(Print *print, FILE *to)
     const Look *look = &print->shell->look;
     size_t *widths = column_widths(table, look->headers && !look->tuples_only);
     if (look->headers && !look->tuples_only) aligned_names(table, widths, to);
-    for (uint64_t r = 0; r < table_kept(table); r++) aligned_row(table, table_at(table, r), widths, to);
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++)
+        aligned_row(table, table_at(table, r), widths, to);
     print_footer(print, to);
     fputc('\n', to);
     free(widths);
@@ -163,7 +164,7 @@ static void markdown_row(const Table *table, const Cell *cells, const size_t *wi
 /* Escapes and line breaks need more room than the text itself. */
 static void markdown_widen(const Table *table, size_t *widths)
 {
-    for (uint64_t r = 0; r < table_kept(table); r++) {
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++) {
         const Cell *row = table_at(table, r);
         for (uint32_t c = 0; c < table->ncols; c++) {
             size_t width = text_width(row[c].text, row[c].len);
@@ -191,7 +192,8 @@ void markdown_table(Print *print, FILE *to)
         fputs(table->right[c] ? ":|" : "-|", to);
     }
     fputc('\n', to);
-    for (uint64_t r = 0; r < table_kept(table); r++) markdown_row(table, table_at(table, r), widths, to);
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++)
+        markdown_row(table, table_at(table, r), widths, to);
     free(names);
     free(widths);
 }
@@ -242,7 +244,7 @@ void expanded_table(Print *print, FILE *to)
         if (widths[c] > values) values = widths[c];
     }
     if (table_kept(table) == 0 && !print->shell->look.tuples_only) fputs("(0 rows)\n", to);
-    for (uint64_t r = 0; r < table_kept(table); r++) {
+    for (uint64_t r = 0; r < table_kept(table) && !shell_interrupted; r++) {
         if (print->shell->look.tuples_only)
             record_gap(r, names, values, to);
         else

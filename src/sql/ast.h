@@ -33,9 +33,10 @@ int sql_location(const Node *node);
 Str sql_text_from(const Ast *ast, int from);
 /* Byte offset (parsed text) of what follows the first AS at parenthesis depth 0: the query of a view, the
  * statement of PREPARE. -1: no such token. */
-tcudb_status sql_after_as(Arena *arena, const Ast *ast, int *offset, Error *err) MUST_CHECK;
+tcudb_status sql_after_as(Arena *arena, const Ast *ast, const atomic_bool *cancel, int *offset, Error *err) MUST_CHECK;
 
-/* SQL text of an expression. */
-tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error *err) MUST_CHECK;
+/* SQL text of an expression. 57014 once *cancel (may be NULL) is true. */
+tcudb_status sql_expression_text(Arena *arena, const Node *node, const atomic_bool *cancel, Str *out,
+                                 Error *err) MUST_CHECK;
 
 #endif

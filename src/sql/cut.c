@@ -229,29 +229,46 @@ static const SqlCut *cut_of(const SqlSource *source, const char *holder)
     return &source->cuts[number];
 }
 
-static char *put_back(const SqlSource *source, const SqlCut *piece, char *to)
+static tcudb_status put_back(const SqlCopy *copy, const SqlCut *piece, char **to, Error *err)
 {
-    const char *from = source->original.ptr + piece->from;
-    if (!piece->doubled) return (char *)memcpy(to, from, piece->was) + piece->was;
-    for (const char *end = from + piece->was; from < end; from++) {
-        *to++ = *from;
-        from += *from == '\'';
+    enum { PIECE = 1 << 22 };
+    const char *from = copy->source->original.ptr + piece->from;
+    for (uint32_t at = 0, n; at < piece->was; at += n) {
+        n = piece->was - at < PIECE ? piece->was - at : PIECE;
+        TRY(cancel_poll(copy->cancel, err));
+        if (!piece->doubled) {
+            memcpy(*to, from + at, n);
+            *to += n;
+            continue;
+        }
+        for (uint32_t i = 0; i < n; i++) { /* of two quotes the first goes with its piece, the second is left out */
+            *(*to)++ = from[at + i];
+            if (from[at + i] == '\'') i++;
+            if (i == n) n++;
+        }
     }
-    return to;
+    return TCUDB_OK;
 }
 
-char *sql_restore(Arena *arena, const SqlSource *source, const char *text, Error *err)
+tcudb_status sql_restore(const SqlCopy *copy, const char *text, char **out, Error *err)
 {
+    const SqlSource *source = copy->source;
     const char *at = text, *holder;
     size_t size = strlen(text) + 1;
-    if (source->mark == 0 || strchr(text, source->mark) == NULL) return arena_strndup(arena, text, size - 1, err);
+    if (source->mark == 0 || strchr(text, source->mark) == NULL) {
+        *out = arena_strndup(copy->arena, text, size - 1, err);
+        TRY_PTR(*out);
+        return TCUDB_OK;
+    }
     for (; (holder = strchr(at, source->mark)) != NULL; at = holder + HOLDER) size += cut_of(source, holder)->was;
-    char *whole = arena_alloc_raw(arena, size, err), *to = whole;
-    if (whole == NULL) return NULL;
+    char *to = arena_alloc_raw(copy->arena, size, err);
+    TRY_PTR(to);
+    *out = to;
     for (at = text; (holder = strchr(at, source->mark)) != NULL; at = holder + HOLDER) {
         memcpy(to, at, (size_t)(holder - at));
-        to = put_back(source, cut_of(source, holder), to + (holder - at));
+        to += holder - at;
+        TRY(put_back(copy, cut_of(source, holder), &to, err));
     }
     memcpy(to, at, strlen(at) + 1);
-    return whole;
+    return TCUDB_OK;
 }

@@ -63,12 +63,12 @@ static tcudb_status take_text(Arena *arena, const PgQueryDeparseResult *result, 
     return TCUDB_OK;
 }
 
-tcudb_status sql_expression_text(Arena *arena, const Node *node, Str *out, Error *err)
+tcudb_status sql_expression_text(Arena *arena, const Node *node, const atomic_bool *cancel, Str *out, Error *err)
 {
     PgCall call;
     Deparse deparse = {0};
     TRY(pack(arena, node, &deparse.tree, err));
-    tcudb_status status = pg_call(&call, arena->mem, NULL, call_deparse, NULL, &deparse, err);
+    tcudb_status status = pg_call(&call, arena->mem, cancel, call_deparse, NULL, &deparse, err);
     if (status == TCUDB_OK) status = take_text(arena, &deparse.result, out, err);
     pg_call_end(&call);
     return status;

@@ -182,14 +182,14 @@ bool sql_incomplete(Str text)
     return incomplete;
 }
 
-tcudb_status sql_after_as(Arena *arena, const Ast *ast, int *offset, Error *err)
+tcudb_status sql_after_as(Arena *arena, const Ast *ast, const atomic_bool *cancel, int *offset, Error *err)
 {
     SqlToken *tokens = NULL;
     uint32_t n = 0;
     bool ok = false;
     const char *message = NULL;
     const struct SqlSource *source = ast->source;
-    TRY(sql_scan_tokens(arena, source->parsed, NULL, &tokens, &n, &ok, &message, err));
+    TRY(sql_scan_tokens(arena, source->parsed, cancel, &tokens, &n, &ok, &message, err));
     *offset = -1;
     int depth = 0;
     for (uint32_t i = 0; i < n; i++) {

@@ -71,10 +71,11 @@ static tcudb_status report_unicode(const SqlSource *source, const char *message,
     return TCUDB_ERROR;
 }
 
-static tcudb_status report(Arena *arena, const SqlSource *source, const PgQueryError *error, Error *err)
+static tcudb_status report(const SqlCopy *copy, const PgQueryError *error, Error *err)
 {
-    const char *message = sql_restore(arena, source, error->message == NULL ? "syntax error" : error->message, err);
-    TRY_PTR(message);
+    const SqlSource *source = copy->source;
+    char *message = NULL;
+    TRY(sql_restore(copy, error->message == NULL ? "syntax error" : error->message, &message, err));
     int position = error_position(source, error->cursorpos);
     bool junk = strncmp(message, "trailing junk after", 19) == 0 && strchr(message, '"') != NULL;
     if (junk) return report_junk(source, message, position, err);
@@ -112,7 +113,7 @@ static tcudb_status parse_tree(Arena *arena, const SqlSource *source, const atom
     PgCall call;
     Parse parse = {.text = source->parsed, .copy = {arena, source, cancel}};
     tcudb_status status = pg_call(&call, arena->mem, cancel, call_parse, take_tree, &parse, err);
-    if (status == TCUDB_OK && parse.result.error != NULL) status = report(arena, source, parse.result.error, err);
+    if (status == TCUDB_OK && parse.result.error != NULL) status = report(&parse.copy, parse.result.error, err);
     *out = (PgQuery__ParseResult *)(void *)parse.tree;
     pg_call_end(&call);
     return status;

@@ -54,8 +54,8 @@ tcudb_status sql_copy_tree(const SqlCopy *copy, const ProtobufCMessage *from, Pr
 tcudb_status sql_source_init(Arena *arena, Str text, const atomic_bool *cancel, SqlSource *out, Error *err) MUST_CHECK;
 /* Cuts long literals, comments and blanks out of the parsed text. */
 tcudb_status sql_cut(Arena *arena, SqlSource *source, const atomic_bool *cancel, Error *err) MUST_CHECK;
-/* A copy of a text of the tree or of a message with the literals that were cut; NULL: no memory. */
-char *sql_restore(Arena *arena, const SqlSource *source, const char *text, Error *err) MUST_CHECK;
+/* A copy of a text of the tree or of a message with the literals that were cut. */
+tcudb_status sql_restore(const SqlCopy *copy, const char *text, char **out, Error *err) MUST_CHECK;
 /* Byte offset in the parsed text -> byte offset in the original. */
 uint32_t sql_source_original(const SqlSource *source, uint32_t at);
 /* Byte offset in the original -> 1-based character. */

@@ -21,8 +21,7 @@ static tcudb_status copy_string(const SqlCopy *copy, char **text, Error *err)
         *text = (char *)(uintptr_t)protobuf_c_empty_string; /* never written to */
         return TCUDB_OK;
     }
-    *text = sql_restore(copy->arena, copy->source, *text, err);
-    return *text == NULL ? TCUDB_NOMEM : TCUDB_OK;
+    return sql_restore(copy, *text, text, err);
 }
 
 static tcudb_status copy_child(const SqlCopy *copy, ProtobufCMessage **child, Error *err)

@@ -36,8 +36,9 @@ typedef struct Regex {
     pcre2_match_context *limits;
     Str checked; /* the text that was found to be UTF-8 */
     bool compiled;
-    bool test;      /* only whether there is a match is asked for */
-    int *workspace; /* of match_all_at_once, in the arena */
+    bool backtracks; /* too much: a text showed it */
+    bool test;       /* only whether there is a match is asked for */
+    int *workspace;  /* of match_all_at_once, in the arena */
 } Regex;
 
 static void regex_free(Regex *re)
@@ -210,6 +211,7 @@ static tcudb_status match_all_at_once(const EvalCtx *ctx, Regex *re, Str s, uint
 {
     enum { WORKSPACE = 16384, LONGEST = 1 << 20, STEPS = 1 << 20 };
     if (!re->test || s.len > LONGEST) return too_complex(err);
+    re->backtracks = true;
     if (re->workspace == NULL) re->workspace = arena_alloc_raw(ctx->arena, WORKSPACE * sizeof(int), err);
     TRY_PTR(re->workspace);
     for (;;) {
@@ -230,6 +232,7 @@ static tcudb_status match_stretch(const EvalCtx *ctx, Regex *re, Str s, uint32_t
                                   Error *err)
 {
     PCRE2_SPTR text = (PCRE2_SPTR)(s.len == 0 ? "" : s.ptr);
+    if (re->backtracks) return match_all_at_once(ctx, re, s, from, last, hit, err);
     pcre2_set_offset_limit(re->limits, last);
     int rc = pcre2_match(re->code, text, s.len, from, PCRE2_NO_UTF_CHECK, re->match, re->limits);
     if (rc == PCRE2_ERROR_JIT_STACKLIMIT) /* the interpreter takes what it needs from the heap */

@@ -115,8 +115,14 @@ static tcudb_status print_all(const EvalCtx *ctx, const Vector *args, uint32_t n
         if (v.null) continue;
         TRY(cancel_poll(ctx->cancel, err));
         if (any) TRY(buf_str(buf, separator, err));
-        TRY(value_print(&v, buf, err));
         any = true;
+        if (v.type.id != TYPE_TEXT) {
+            TRY(value_print(&v, buf, err));
+            continue;
+        }
+        TRY(buf_reserve(buf, v.str.len, err)); /* maybe a long text */
+        TRY(put(ctx, buf->data + buf->len, v.str.ptr, v.str.len, err));
+        buf->len += v.str.len;
     }
     return TCUDB_OK;
 }

@@ -99,9 +99,10 @@ class Connection:
         return Result(names, types, rows, None, tag)
 
     def execute(self, sql):
-        """Runs without looking at rows; the SQLSTATE of its error, or "". The result is gathered, as tcudb_query does."""
+        """Runs without looking at rows; the SQLSTATE of its error, or "". The result is gathered, as tcudb_query does. sql: str, or bytes."""
         result, err = ctypes.c_void_p(), _Error()
-        status = self.lib.tcudb_query(self.conn, sql.encode(), ctypes.byref(result), ctypes.byref(err))
+        text = sql if isinstance(sql, bytes) else sql.encode()
+        status = self.lib.tcudb_query(self.conn, text, ctypes.byref(result), ctypes.byref(err))
         if status == 0:
             self.lib.tcudb_result_free(result)
         return "" if status == 0 else _text(err.sqlstate)

@@ -142,6 +142,25 @@ def interrupt():
     assert t.end() == 0
 
 
+def stop_printing():
+    """Ctrl-C while a table is printed that nothing cuts: what is left of it stays away, the shell goes on."""
+    for mode in ("box", "aligned", "markdown", "expanded"):
+        t = Terminal("-q")
+        t.expect(r"=> ")
+        for setting in ("\\pset pager off", ".maxrows 0", "\\x" if mode == "expanded" else f".mode {mode}"):
+            t.send(setting + "\n")
+        t.line("select 'ready' || 1;", r"ready1\s.*=> ")
+        t.line("select 100000 + g as n from generate_series(1, 700000) g;", r"100543\s")
+        t.send("\x03")
+        shown = t.expect(r"=> ", 60)
+        assert "799999" not in shown, mode
+        assert mode in ("markdown", "expanded") or "(700000 rows, stopped)" in shown, shown[-200:]
+        t.line("select 42 as alive;", r"42.*=> ")
+        t.line("\\pset null none", r"=> ")
+        t.send("\\q\n")
+        assert t.end() == 0, mode
+
+
 def cut_boxes():
     t = Terminal("-q", cols=60)
     t.expect(r"=> ")
@@ -210,7 +229,7 @@ def progress():
 
 def main():
     failed = 0
-    tests = [prompts, beginners, unfinished, no_pager, interrupt, cut_boxes, completion, unicode, history, progress]
+    tests = [prompts, beginners, unfinished, no_pager, interrupt, stop_printing, cut_boxes, completion, unicode, history, progress]
     for test in tests:
         if len(sys.argv) > 1 and sys.argv[1] not in test.__name__:
             continue

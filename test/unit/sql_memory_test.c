@@ -74,7 +74,7 @@ static void a_default_s_text_may_fail(void **state)
         Str text;
         atomic_store(&mem.limit, limit);
         arena_init(&out, &mem);
-        tcudb_status status = sql_expression_text(&out, value, &text, &err);
+        tcudb_status status = sql_expression_text(&out, value, NULL, &text, &err);
         if (status == TCUDB_OK) assert_memory_equal(text.ptr, "(a + 'x') || CAST(b * 2 AS text)", text.len);
         arena_free(&out);
         assert_int_equal(atomic_load(&mem.used), 0);

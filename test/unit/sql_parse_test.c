@@ -217,14 +217,14 @@ static void expressions_become_text(void **state)
     const PgQuery__SelectStmt *select = ((const Node *)p.asts[0].node)->select_stmt;
     for (size_t i = 0; i < select->n_target_list; i++) {
         const Node *value = select->target_list[i]->res_target->val;
-        assert_int_equal(sql_expression_text(&p.arena, value, &text, &p.err), TCUDB_OK);
+        assert_int_equal(sql_expression_text(&p.arena, value, NULL, &text, &p.err), TCUDB_OK);
         if (text.len != strlen(texts[i])) print_message(STR_FMT "\n", STR_ARG(text));
         assert_text(text, texts[i]);
     }
     int offset;
     arena_free(&p.arena);
     parse(&p, "select 1; create view v(a) as select 1 as b from 'x.csv' t ; select 2");
-    assert_int_equal(sql_after_as(&p.arena, &p.asts[1], &offset, &p.err), TCUDB_OK);
+    assert_int_equal(sql_after_as(&p.arena, &p.asts[1], NULL, &offset, &p.err), TCUDB_OK);
     assert_text(sql_text_from(&p.asts[1], offset), "select 1 as b from 'x.csv' t");
     arena_free(&p.arena);
 }
