@@ -117,7 +117,7 @@ tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__
     TRY(bind_expr(b, &block, node->raw_expr, &e, err));
     if (list.first != NULL) return error_unsupported(err, position, "a subquery in a generated column");
     TRY(check_expression(b, t, col, item, e, bind_node_position(b, node->raw_expr), err));
-    TRY(sql_expression_text(b->arena, node->raw_expr, &text, err));
+    TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &text, err));
     return bind_set_note(b, t, NOTE_GENERATED, t->cols[col].name, text, err);
 }
 
