@@ -45,10 +45,19 @@ typedef struct Outer {
     Value value;
 } Outer;
 
+/* A few codes of a dictionary: the same one fills what is left. */
+enum { CODES_FEW = 4 };
+typedef struct FewCodes {
+    uint64_t dict_id;
+    uint32_t nvalues;
+    uint32_t codes[CODES_FEW];
+} FewCodes;
+
 /* The last value of the first key with which a row can still be among the first of a sort with a limit. It moves
- * towards the front while rows come. */
+ * towards the front while rows come. Of texts: the codes with which it can. */
 typedef struct SortBound {
     _Atomic int64_t last;
+    _Atomic(const FewCodes *) codes; /* NULL: any */
     bool descending, nulls_first;
 } SortBound;
 
@@ -224,6 +233,8 @@ static inline const SemiBits *exec_semi(const Exec *x, uint32_t id)
     return NULL;
 }
 /* A new entry for that id (or the existing one, emptied). */
+/* Whether some of n codes is one of the few. */
+bool codes_any(const FewCodes *few, const uint32_t *codes, uint32_t n);
 tcudb_status exec_semi_new(Exec *x, uint32_t id, SemiBits **out, Error *err) MUST_CHECK;
 
 /* ---- kept rows (rows.c) ----------------------------------------------------------------------------- */

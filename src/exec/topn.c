@@ -11,11 +11,9 @@
  */
 #include "exec/sort_int.h"
 
-#include "base/hot.h"
-
 #include <assert.h>
 
-enum { MAX_ROWS = 1 << 16, FEW = 4, FEW_BATCHES = 32 };
+enum { MAX_ROWS = 1 << 16, FEW_BATCHES = 16 };
 
 typedef struct Heap {
     uint64_t *words;
@@ -23,9 +21,8 @@ typedef struct Heap {
     uint64_t dict_id, rows_seen; /* text: the words of a dictionary's values, once that many rows are worth it */
     uint32_t nvalues;
     uint64_t *dict_words;
-    uint32_t few[FEW]; /* the codes of all values not above the top, or above a former one */
-    uint32_t nfew;     /* 0: not known to be so few */
-    uint64_t few_top;  /* the top when they were looked for */
+    const FewCodes *few; /* of all values not above the top, or above a former one; NULL: not known to be so few */
+    uint64_t few_top;    /* the top when they were looked for */
     uint32_t batches;
 } Heap;
 
@@ -155,7 +152,7 @@ static tcudb_status dict_words(Heap *h, Worker *w, const Vector *v, uint32_t n, 
         h->nvalues = v->nvalues;
         h->rows_seen = 0;
         h->dict_words = NULL;
-        h->nfew = 0;
+        h->few = NULL;
         h->few_top = 0;
     }
     h->rows_seen += n;
@@ -194,34 +191,36 @@ static tcudb_status words_of(Heap *h, Worker *w, const Batch *batch, const Vecto
 }
 
 /* Looks for the codes of the values that may still come; the top only falls, so they stay enough. */
-static void find_few(Heap *h, uint64_t flip)
+static tcudb_status find_few(const TopN *t, Heap *h, Worker *w, uint64_t flip, Error *err)
 {
-    uint32_t n = 0;
-    for (uint32_t code = 0; code < h->nvalues && n <= FEW; code++) {
-        if ((h->dict_words[code] ^ flip) > h->words[0]) continue;
-        if (n < FEW) h->few[n] = code;
-        n++;
-    }
+    uint32_t n = 0, codes[CODES_FEW];
     h->few_top = h->words[0];
-    h->nfew = n <= FEW ? n : 0;
-    for (uint32_t i = n; n > 0 && i < FEW; i++) h->few[i] = h->few[0];
-}
-
-HOT static bool has_codes(const uint32_t *codes, uint32_t n, const uint32_t *few)
-{
-    const uint32_t a = few[0], b = few[1], c = few[2], d = few[3];
-    uint32_t found = 0;
-    for (uint32_t i = 0; i < n; i++) found |= (codes[i] == a) | (codes[i] == b) | (codes[i] == c) | (codes[i] == d);
-    return found != 0;
+    for (uint32_t code = 0; code < h->nvalues; code++) {
+        if ((h->dict_words[code] ^ flip) > h->words[0]) continue;
+        if (n == CODES_FEW) return TCUDB_OK;
+        codes[n++] = code;
+    }
+    assert(n > 0);
+    FewCodes *few = ARENA_NEW(&w->own, FewCodes, err);
+    TRY_PTR(few);
+    *few = (FewCodes){.dict_id = h->dict_id, .nvalues = h->nvalues};
+    for (uint32_t i = 0; i < CODES_FEW; i++) few->codes[i] = codes[i < n ? i : 0];
+    h->few = few;
+    if (t->bound != NULL) atomic_store(&t->bound->codes, few);
+    return TCUDB_OK;
 }
 
 /* Whether no row of the batch can be among the first, by its codes alone. */
-static bool all_above(const TopN *t, Heap *h, const Batch *batch, const Vector *v, uint64_t flip)
+static tcudb_status all_above(const TopN *t, Heap *h, Worker *w, const Batch *batch, const Vector *v, uint64_t flip,
+                              bool *above, Error *err)
 {
     bool known = h->dict_words != NULL && v->dict_id == h->dict_id && v->nvalues == h->nvalues && h->n == t->limit;
-    if (!known || v->form != VEC_DICT || v->valid != NULL) return false;
-    if (h->batches++ % FEW_BATCHES == FEW_BATCHES - 1 && h->words[0] != h->few_top) find_few(h, flip);
-    return h->nfew > 0 && !has_codes(v->data, batch->rows, h->few);
+    *above = false;
+    if (!known || v->form != VEC_DICT || v->valid != NULL) return TCUDB_OK;
+    bool due = h->batches++ % FEW_BATCHES == 0 && h->words[0] != h->few_top;
+    if (due) TRY(find_few(t, h, w, flip, err));
+    *above = h->few != NULL && !codes_any(h->few, v->data, batch->rows);
+    return TCUDB_OK;
 }
 
 tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
@@ -231,7 +230,9 @@ tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
     Heap *h = &t->heaps[w->id];
     if (v->form == VEC_CONST) return TCUDB_OK;
     uint64_t flip = t->descending ? UINT64_MAX : 0;
-    if (all_above(t, h, batch, v, flip)) {
+    bool above;
+    TRY(all_above(t, h, w, batch, v, flip, &above, err));
+    if (above) {
         batch->n = 0;
         batch->sel = &none;
         return TCUDB_OK;
@@ -242,7 +243,8 @@ tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
     TRY(words_of(h, w, batch, v, words, err));
     uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);
     batch->n = take_rows(t, h, v, words, flip, sel, n);
-    if (t->bound != NULL && h->n == t->limit) move_bound(t->bound, h->words[0]);
+    bool integers = v->phys <= PHYS_I64;
+    if (t->bound != NULL && integers && h->n == t->limit) move_bound(t->bound, h->words[0]);
     batch->sel = sel;
     return TCUDB_OK;
 }

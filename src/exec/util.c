@@ -3,6 +3,8 @@
  */
 #include "exec/exec_int.h"
 
+#include "base/hot.h"
+
 static tcudb_status code_of(const Table *table, uint32_t column, Str text, uint32_t *code, Error *err)
 {
     bool found;
@@ -78,4 +80,12 @@ tcudb_status exec_semi_new(Exec *x, uint32_t id, SemiBits **out, Error *err)
     *out = &x->semi[x->nsemi++];
     **out = (SemiBits){.id = id};
     return TCUDB_OK;
+}
+
+HOT bool codes_any(const FewCodes *few, const uint32_t *codes, uint32_t n)
+{
+    const uint32_t a = few->codes[0], b = few->codes[1], c = few->codes[2], d = few->codes[3];
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < n; i++) found |= (codes[i] == a) | (codes[i] == b) | (codes[i] == c) | (codes[i] == d);
+    return found != 0;
 }

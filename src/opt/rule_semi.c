@@ -170,7 +170,7 @@ static tcudb_status bound_sort(Opt *opt, Plan *sort, Error *err)
     bool done = false;
     if (sort->sort.limit == NULL || key == NULL || key->kind != EXPR_COL) return TCUDB_OK;
     Phys phys = type_phys(key->type);
-    if (phys != PHYS_I16 && phys != PHYS_I32 && phys != PHYS_I64) return TCUDB_OK;
+    if (phys != PHYS_I16 && phys != PHYS_I32 && phys != PHYS_I64 && phys != PHYS_STR) return TCUDB_OK;
     TRY(reach(opt, sort->inputs[0], key->col, opt->next_semi, &done, err));
     if (!done) return TCUDB_OK;
     sort->sort.bound = opt->next_semi++;

@@ -359,9 +359,27 @@ uint32_t scan_range(const Batch *batch, const Vector *v, const ScanPred *pred, u
     return drop_nulls(v, out, k);
 }
 
+/* Of a batch mostly no row has one of the codes, and none is looked at. */
+static uint32_t bound_codes(const Batch *batch, const Vector *v, const SortBound *bound, uint16_t *out)
+{
+    const FewCodes *few = atomic_load(&bound->codes);
+    bool usable = few != NULL && v->form == VEC_DICT && v->dict_id == few->dict_id && v->nvalues == few->nvalues;
+    if (!usable || (v->valid != NULL && bound->nulls_first)) return all_or_none(batch, true, out);
+    const uint32_t *codes = v->data, *of = few->codes;
+    if (!codes_any(few, codes, batch->rows)) return 0;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < batch->n; i++) {
+        uint32_t row = batch_row(batch, i), code = codes[row];
+        out[k] = (uint16_t)row;
+        k += code == of[0] || code == of[1] || code == of[2] || code == of[3];
+    }
+    return drop_nulls(v, out, k);
+}
+
 uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out)
 {
     const SortBound *bound = pred->semi->bound;
+    if (v->phys == PHYS_STR) return bound_codes(batch, v, bound, out);
     ScanPred range = {.kind = PRED_RANGE};
     bound_range(bound, &range.lo, &range.hi);
     bool open = range.lo == INT64_MIN && range.hi == INT64_MAX, keep = v->valid != NULL && bound->nulls_first;
