@@ -370,7 +370,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->plan->modify.table = stmt->name;
     TRY(plan_project(b->arena, a->scan, exprs, a->t.n, &stmt->plan->inputs[0], err));
     if (a->copies) TRY(bind_alter_sources(a, exprs, stmt, err));
-    return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0], 0, stmt->plan, err);
+    return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0]->cols, stmt->plan, err);
 }
 
 static tcudb_status find_table(Binder *b, const PgQuery__RangeVar *range, bool missing_ok, const char *verb, Stmt *stmt,

@@ -453,8 +453,7 @@ void bind_drop_note(TableBuild *t, Str name);
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
                                  Error *err) MUST_CHECK;
 /* Puts the table's CHECKs into an INSERT or UPDATE whose input has the new row from column `first` on. */
-tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, uint32_t first, Plan *change,
-                             Error *err) MUST_CHECK;
+tcudb_status bind_row_checks(Binder *b, const TableDef *def, const PlanCol *cols, Plan *change, Error *err) MUST_CHECK;
 /* Parses a default or constraint that a definition keeps as text; `what` and `name` for messages. */
 tcudb_status bind_stored_expression(Binder *b, Str sql, const char *what, Str name, Ast **ast, const Node **out,
                                     Error *err) MUST_CHECK;

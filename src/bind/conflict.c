@@ -177,7 +177,7 @@ static tcudb_status check_updated(Upsert *u, Plan *insert, Error *err)
     Plan checked = {0};
     uint32_t n = insert->modify.nchecks, flag = 2 * u->def->ncols + 1;
     if (n == 0) return TCUDB_OK;
-    TRY(bind_row_checks(u->b, u->def, insert->inputs[0], u->def->ncols + 1, &checked, err));
+    TRY(bind_row_checks(u->b, u->def, insert->inputs[0]->cols + u->def->ncols + 1, &checked, err));
     RowCheck *both = ARENA_ARRAY(u->b->arena, RowCheck, (size_t)2 * n, err);
     TRY_PTR(both);
     memcpy(both, insert->modify.checks, n * sizeof *both);

@@ -273,8 +273,7 @@ tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef 
     return TCUDB_OK;
 }
 
-tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, uint32_t first, Plan *change,
-                             Error *err)
+tcudb_status bind_row_checks(Binder *b, const TableDef *def, const PlanCol *cols, Plan *change, Error *err)
 {
     Block block = {.place = PLACE_CHECK};
     ApplyList list = {0};
@@ -283,7 +282,7 @@ tcudb_status bind_row_checks(Binder *b, const TableDef *def, const Plan *input, 
     block.applies = &list;
     TRY(bind_scope_item_new(b, def->name, def->ncols, &item, err));
     for (uint32_t i = 0; i < def->ncols; i++) {
-        const PlanCol *col = &input->cols[first + i];
+        const PlanCol *col = &cols[i];
         item->cols[i].name = def->cols[i].name;
         item->cols[i].expr = expr_col(b->arena, col->id, col->type, 0, err);
         TRY_PTR(item->cols[i].expr);

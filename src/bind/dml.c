@@ -255,7 +255,7 @@ static tcudb_status finish_change(Binder *b, PlanKind kind, const TableDef *def,
     plan->modify.table = stmt->name = def->name;
     stmt->plan = plan;
     if (kind == PLAN_DELETE) return TCUDB_OK;
-    return bind_row_checks(b, def, input, kind == PLAN_UPDATE ? 1 : 0, plan, err);
+    return bind_row_checks(b, def, input->cols, plan, err);
 }
 
 static bool is_plain_values(const PgQuery__SelectStmt *select)
@@ -469,27 +469,130 @@ static tcudb_status complete_columns(Binder *b, const Change *change, NamedExpr 
     return TCUDB_OK;
 }
 
+/* A new row, and which of its columns are set. */
+typedef struct NewRow {
+    NamedExpr *exprs; /* in the table's order */
+    PlanCol *cols;
+    bool *set;
+    bool *wanted; /* set, or asked for by a check or RETURNING */
+} NewRow;
+
+static tcudb_status new_row(Binder *b, Change *change, const PgQuery__UpdateStmt *node, NewRow *row, Error *err)
+{
+    uint32_t ncols = change->def->ncols;
+    row->exprs = ARENA_ARRAY(b->arena, NamedExpr, ncols, err);
+    TRY_PTR(row->exprs);
+    row->cols = ARENA_ARRAY(b->arena, PlanCol, ncols, err);
+    TRY_PTR(row->cols);
+    row->set = ARENA_ARRAY(b->arena, bool, 2 * (size_t)ncols, err);
+    TRY_PTR(row->set);
+    row->wanted = row->set + ncols;
+    TRY(bind_set_columns(b, &change->block, change->def, node->target_list, node->n_target_list, row->exprs, err));
+    for (uint32_t c = 0; c < ncols; c++) row->set[c] = row->exprs[c].expr != NULL;
+    return TCUDB_OK;
+}
+
+/* A key with a new value somewhere: then rows move, as their keys are looked for in the table without them. */
+static bool sets_key(const TableDef *def, const bool *set)
+{
+    for (uint32_t k = 0; k < def->nkeys; k++)
+        for (uint32_t i = 0; i < def->keys[k].ncols; i++)
+            if (set[def->keys[k].cols[i]]) return true;
+    return false;
+}
+
+/* Checks over columns that stay as they are hold already. */
+static void drop_checks(const TableDef *def, const NewRow *row, Plan *update)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < update->modify.nchecks; i++) {
+        bool affected = false;
+        for (uint32_t c = 0; c < def->ncols; c++)
+            affected = affected || (row->set[c] && bind_expr_has_col(update->modify.checks[i].cond, row->cols[c].id));
+        if (affected) update->modify.checks[n++] = update->modify.checks[i];
+    }
+    update->modify.nchecks = n;
+}
+
+static void find_wanted(const TableDef *def, const NewRow *row, bool all, const Plan *update)
+{
+    bool moves = sets_key(def, row->set);
+    for (uint32_t c = 0; c < def->ncols; c++) {
+        row->set[c] = row->set[c] || moves;
+        row->wanted[c] = row->set[c] || all;
+        for (uint32_t i = 0; i < update->modify.nchecks && !row->wanted[c]; i++)
+            row->wanted[c] = bind_expr_has_col(update->modify.checks[i].cond, row->cols[c].id);
+    }
+}
+
+/* The input's columns after the row id: those that are set, then the other wanted ones. */
+static tcudb_status put_columns(Binder *b, const TableDef *def, const NewRow *row, Plan *update, NamedExpr *exprs,
+                                Error *err)
+{
+    uint32_t *columns = ARENA_ARRAY(b->arena, uint32_t, def->ncols, err), n = 0;
+    TRY_PTR(columns);
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t c = 0; c < def->ncols; c++) {
+            if (pass == 0 ? !row->set[c] : row->set[c] || !row->wanted[c]) continue;
+            exprs[n] = row->exprs[c];
+            columns[n++] = c;
+        }
+        if (pass == 0) update->modify.nset = n;
+    }
+    update->modify.columns = columns;
+    update->modify.ncolumns = n;
+    return TCUDB_OK;
+}
+
+static tcudb_status update_checks(Binder *b, const TableDef *def, const NewRow *row, Plan *update, Error *err)
+{
+    for (uint32_t c = 0; c < def->ncols; c++) row->cols[c] = row->exprs[c].col;
+    TRY(bind_row_checks(b, def, row->cols, update, err));
+    drop_checks(def, row, update);
+    return TCUDB_OK;
+}
+
+/* Generated columns are computed from the whole new row: then every column is set. */
+static tcudb_status update_input(Binder *b, Change *change, const NewRow *row, bool returning, Plan *update, Error *err)
+{
+    const TableDef *def = change->def;
+    bool whole = bind_has_generated(def);
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, 1 + def->ncols + change->plan->ncols, err);
+    TRY_PTR(exprs);
+    if (!whole) TRY(update_checks(b, def, row, update, err));
+    for (uint32_t c = 0; c < def->ncols; c++) row->set[c] = row->set[c] || whole;
+    find_wanted(def, row, returning, update);
+    TRY(rowid_expr(b, change, &exprs[0], err));
+    TRY(put_columns(b, def, row, update, exprs + 1, err));
+    uint32_t n = 1 + update->modify.ncolumns;
+    if (returning) TRY(pass_columns(b, change, change->others, exprs, &n, err));
+    TRY(plan_project(b->arena, change->plan, exprs, n, &change->plan, err));
+    if (whole) TRY(bind_generated_columns(b, def, &change->plan, 1, row->exprs, err));
+    if (whole) TRY(update_checks(b, def, row, update, err));
+    TRY(one_per_row(b, change, err));
+    update->inputs[0] = change->plan;
+    update->modify.table = def->name;
+    return TCUDB_OK;
+}
+
 tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err)
 {
     Change change = {0};
+    NewRow row;
     stmt->kind = STMT_QUERY;
     stmt->tag = "UPDATE";
     if (node->with_clause != NULL) TRY(bind_with_push(b, NULL, NULL, node->with_clause, err));
     TRY(change_scope(b, &change, node->relation, "updating", node->from_clause, node->n_from_clause, err));
-    uint32_t ncols = change.def->ncols, n = ncols + 1;
-    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, n + change.plan->ncols, err);
-    TRY_PTR(exprs);
     change.block.applies = &change.applies;
-    TRY(bind_set_columns(b, &change.block, change.def, node->target_list, node->n_target_list, exprs + 1, err));
+    TRY(new_row(b, &change, node, &row, err));
     TRY(change_where(b, &change, node->where_clause, err));
     TRY(bind_plan_apply(b, change.plan, &change.applies, &change.plan, err));
-    TRY(rowid_expr(b, &change, &exprs[0], err));
-    TRY(complete_columns(b, &change, exprs + 1, err));
-    if (node->n_returning_list > 0) TRY(pass_columns(b, &change, change.others, exprs, &n, err));
-    TRY(plan_project(b->arena, change.plan, exprs, n, &change.plan, err));
-    TRY(bind_generated_columns(b, change.def, &change.plan, 1, exprs + 1, err));
-    TRY(one_per_row(b, &change, err));
-    TRY(finish_change(b, PLAN_UPDATE, change.def, change.plan, stmt, err));
-    TRY(bind_scope_point(b, change.block.items[0], exprs + 1, ncols, err));
+    TRY(complete_columns(b, &change, row.exprs, err));
+    Plan *update = plan_new(b->arena, PLAN_UPDATE, 1, 0, err);
+    TRY_PTR(update);
+    TRY(update_input(b, &change, &row, node->n_returning_list > 0, update, err));
+    stmt->name = change.def->name;
+    stmt->plan = update;
+    TRY(bind_scope_point(b, change.block.items[0], row.exprs, change.def->ncols, err));
     return bind_returning(b, &change.block, node->returning_list, node->n_returning_list, &stmt->plan, err);
 }

@@ -34,6 +34,11 @@ uint32_t segment_rows(const Table *table, uint32_t segment)
     return segment < table->nsegs ? table->segs[segment]->rows : table->tail_rows;
 }
 
+bool segment_sealed(const Table *table, uint32_t segment)
+{
+    return segment < table->nsegs;
+}
+
 const uint64_t *segment_deleted(const Table *table, uint32_t segment)
 {
     assert(segment < table_segments(table));

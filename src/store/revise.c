@@ -217,6 +217,7 @@ static tcudb_status make_patch_meta(Revision *rev, Error *err)
     Dict **dicts = (Dict **)(cols + rev->nwritten);
     for (uint32_t i = 0; i < rev->nwritten; i++) {
         cols[i] = rev->meta->def.cols[rev->written[i]];
+        cols[i].not_null = false; /* deleted rows may be NULL; of the others the caller knows */
         dicts[i] = rev->meta->dicts[rev->written[i]];
     }
     TableDef def = {.id = rev->meta->def.id, .name = rev->meta->def.name, .ncols = rev->nwritten, .cols = cols};
@@ -266,7 +267,6 @@ static tcudb_status find_version(Txn *txn, Str name, Table **out, Error *err)
 tcudb_status revision_new(Txn *txn, Str name, const TableDef *def, const ColumnSource *sources, Revision **out,
                           Error *err)
 {
-    txn = txn_of(txn, name);
     tcudb_status status;
     txn = txn_of(txn, name);
     Revision *rev = mem_alloc_zero(&txn->db->mem, sizeof *rev, err);

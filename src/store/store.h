@@ -159,6 +159,7 @@ typedef struct SegColumn {
 } SegColumn;
 
 uint32_t segment_rows(const Table *table, uint32_t segment);
+bool segment_sealed(const Table *table, uint32_t segment); /* else the tail: raw, and still growing */
 /* Facts only; never reads the file. */
 const SegColumn *segment_column(const Table *table, uint32_t segment, uint32_t col);
 /* Deleted rows of a segment: bit set = deleted; NULL: none. */
@@ -226,8 +227,7 @@ typedef struct ColumnSource {
 } ColumnSource;
 
 /* The table gets the columns of def (its id and name do not count; NULL: those it has), one source each. A column that
- * is kept has the same type, or both are texts. NOT NULL is checked of what patches write; else the caller has seen to
- * what def promises. The table must not change until revision_finish. 40001 as for txn_delete. */
+ * is kept has the same type, or both are texts. The caller has seen to what def promises of the rows. The table must not change until revision_finish. 40001 as for txn_delete. */
 typedef struct Revision Revision;
 tcudb_status revision_new(Txn *txn, Str table, const TableDef *def, const ColumnSource *sources, Revision **out,
                           Error *err) MUST_CHECK;

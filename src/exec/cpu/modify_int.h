@@ -7,8 +7,8 @@
 #include "exec/exec_int.h"
 
 /* A stage in front of `down` that refuses batches with a row against NOT NULL or a CHECK: 23502, 23514. Batches are
- * the node's input; the new row begins at its column `first`. *out is down itself if there is nothing to check. */
-tcudb_status row_check_stage(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Stage *down, Stage **out,
+ * the node's input. *out is down itself if there is nothing to check. */
+tcudb_status row_check_stage(Exec *x, PhysNode *node, const Table *table, Stage *down, Stage **out,
                              Error *err) MUST_CHECK;
 
 /* Rows to be added: order[0..n-1], ascending, of rows whose new values begin at column `first`. */
@@ -50,7 +50,6 @@ tcudb_status modify_append(Exec *x, PhysNode *node, const Rows *rows, const NewR
 tcudb_status modify_put_out(Exec *x, PhysNode *node, const Rows *rows, const uint32_t *order, uint64_t n, Stage *down,
                             Error *err) MUST_CHECK;
 /* A batch's rows that pass the checks, kept. */
-tcudb_status modify_collect(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out,
-                            Error *err) MUST_CHECK;
+tcudb_status modify_collect(Exec *x, PhysNode *node, const Table *table, Rows **out, Error *err) MUST_CHECK;
 
 #endif

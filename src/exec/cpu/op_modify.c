@@ -51,7 +51,7 @@ static tcudb_status bulk_task_end(Stage *stage, Worker *w, Error *err)
     return appender_finish(appender, w->task, err);
 }
 
-static tcudb_status insert_bulk(Exec *x, PhysNode *node, const TableDef *def, Error *err)
+static tcudb_status insert_bulk(Exec *x, PhysNode *node, const Table *table, Error *err)
 {
     Bulk bulk = {.x = x, .table = node->plan->modify.table};
     Stage *stage = NULL;
@@ -59,7 +59,7 @@ static tcudb_status insert_bulk(Exec *x, PhysNode *node, const TableDef *def, Er
     bulk.stage.task_end = bulk_task_end;
     bulk.appenders = ARENA_ARRAY(&x->arena, Appender *, x->nworkers, err);
     TRY_PTR(bulk.appenders);
-    TRY(row_check_stage(x, node, def, 0, &bulk.stage, &stage, err));
+    TRY(row_check_stage(x, node, table, &bulk.stage, &stage, err));
     Appender *guard; /* stays open, so that no task's rows are settled before those of an earlier one are there */
     TRY(appender_new(x->env->txn, bulk.table, &guard, err));
     tcudb_status status = exec_produce(x, node->inputs[0], stage, err);
@@ -73,13 +73,13 @@ static tcudb_status insert_bulk(Exec *x, PhysNode *node, const TableDef *def, Er
     return status;
 }
 
-static tcudb_status insert_stream(Exec *x, PhysNode *node, const TableDef *def, Error *err)
+static tcudb_status insert_stream(Exec *x, PhysNode *node, const Table *table, Error *err)
 {
     Insert insert = {x, node->plan->modify.table};
     Ordered *ordered = NULL;
     Stage *stage = NULL;
     TRY(ordered_new(x, append, &insert, &ordered, err));
-    tcudb_status status = row_check_stage(x, node, def, 0, ordered_stage(ordered), &stage, err);
+    tcudb_status status = row_check_stage(x, node, table, ordered_stage(ordered), &stage, err);
     if (status == TCUDB_OK) status = exec_produce(x, node->inputs[0], stage, err);
     ordered_free(ordered);
     return status;
@@ -87,13 +87,13 @@ static tcudb_status insert_stream(Exec *x, PhysNode *node, const TableDef *def, 
 
 /* ---- kept rows: keys, ON CONFLICT, RETURNING ---------------------------------------------------------- */
 
-tcudb_status modify_collect(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Rows **out, Error *err)
+tcudb_status modify_collect(Exec *x, PhysNode *node, const Table *table, Rows **out, Error *err)
 {
     const Plan *input = node->plan->inputs[0];
     Collector *c;
     Stage *stage;
     TRY(collector_new(x, input->cols, input->ncols, &c, err));
-    TRY(row_check_stage(x, node, def, first, collector_stage(c), &stage, err));
+    TRY(row_check_stage(x, node, table, collector_stage(c), &stage, err));
     TRY(exec_produce(x, node->inputs[0], stage, err));
     return collector_rows(c, node, out, err);
 }
@@ -162,11 +162,12 @@ static void merge(const NewRows parts[2], uint32_t *out)
     }
 }
 
-static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, Stage *down, Error *err)
+static tcudb_status insert_kept(Exec *x, PhysNode *node, const Table *table, Stage *down, Error *err)
 {
+    const TableDef *def = table_def(table);
     Rows *rows;
     NewRows parts[2];
-    TRY(modify_collect(x, node, def, 0, &rows, err));
+    TRY(modify_collect(x, node, table, &rows, err));
     TRY(split_rows(x, node->plan, def, rows, parts, err));
     if (parts[1].n > 0) TRY(delete_matched(x, node->plan, def, rows, &parts[1], err));
     TRY(unique_check(x, node, rows, parts, 2, err));
@@ -181,26 +182,17 @@ static tcudb_status insert_kept(Exec *x, PhysNode *node, const TableDef *def, St
     return TCUDB_OK;
 }
 
-static tcudb_status target_def(Exec *x, const PhysNode *node, const TableDef **out, Error *err)
-{
-    const Table *table = txn_table(x->env->txn, node->plan->modify.table);
-    if (table == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "the changed table is gone");
-    *out = table_def(table);
-    return TCUDB_OK;
-}
-
 static tcudb_status run_insert(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     const double bulk_rows = 4 * SEGMENT_ROWS; /* fewer would end in many small segments */
-    const TableDef *def = NULL;
-    TRY(target_def(x, node, &def, err));
-    assert(def != NULL);
-    if (node->plan->ncols > 0 || def->nkeys > 0)
-        TRY(insert_kept(x, node, def, down, err));
+    const Table *table = txn_table(x->env->txn, node->plan->modify.table);
+    if (table == NULL) return error_set(err, SQLSTATE_INTERNAL_ERROR, "the changed table is gone");
+    if (node->plan->ncols > 0 || table_def(table)->nkeys > 0)
+        TRY(insert_kept(x, node, table, down, err));
     else if (node->plan->inputs[0]->rows >= bulk_rows)
-        TRY(insert_bulk(x, node, def, err));
+        TRY(insert_bulk(x, node, table, err));
     else
-        TRY(insert_stream(x, node, def, err));
+        TRY(insert_stream(x, node, table, err));
     atomic_store(&node->stats.rows, x->written);
     return TCUDB_OK;
 }

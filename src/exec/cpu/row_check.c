@@ -14,11 +14,12 @@ typedef struct RowCheckStage {
     Exec *x;
     const TableDef *def;
     const Plan *plan;
-    uint32_t first;
+    const Table *table; /* as the input's row ids mean it */
+    const uint32_t *at; /* of each of the table's columns: the input's; ABSENT: it is as before */
     Ev *conds;
 } RowCheckStage;
 
-enum { VALUE_CUT = 64 }; /* bytes of a value that PostgreSQL shows */
+enum { VALUE_CUT = 64 /* bytes of a value that PostgreSQL shows */, ABSENT = UINT32_MAX };
 
 tcudb_status row_text(Buf *buf, const Vector *cols, const uint32_t *which, uint32_t n, uint32_t row, bool cut,
                       Error *err)
@@ -41,12 +42,42 @@ tcudb_status row_text(Buf *buf, const Vector *cols, const uint32_t *which, uint3
     return TCUDB_OK;
 }
 
-static tcudb_status failed(const RowCheckStage *s, const Batch *batch, uint32_t row, const char *check,
+static tcudb_status old_value(const RowCheckStage *s, Worker *w, uint64_t id, uint32_t c, Vector *out, Error *err)
+{
+    uint32_t segment = (uint32_t)(id >> 32), row = (uint32_t)id, start = row - row % CODEC_BLOCK;
+    Vector block;
+    TRY(segment_read(s->table, segment, c, start, row - start + 1, NULL, 0, worker_arena(w), &block, err));
+    Value value = vec_value(&block, row - start);
+    return vec_const(worker_arena(w), &value, out, err);
+}
+
+/* The whole new row, each column as a constant. */
+static tcudb_status whole_row(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, Vector **out,
+                              Error *err)
+{
+    Vector *cols = ARENA_ARRAY(worker_arena(w), Vector, s->def->ncols, err);
+    TRY_PTR(cols);
+    for (uint32_t c = 0; c < s->def->ncols; c++) {
+        if (s->at[c] == ABSENT) {
+            Value id = vec_value(&batch->cols[0], row);
+            TRY(old_value(s, w, (uint64_t)id.i64, c, &cols[c], err));
+            continue;
+        }
+        Value value = vec_value(&batch->cols[s->at[c]], row);
+        TRY(vec_const(worker_arena(w), &value, &cols[c], err));
+    }
+    *out = cols;
+    return TCUDB_OK;
+}
+
+static tcudb_status failed(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, const char *check,
                            const ColumnDef *null, Error *err)
 {
     Buf buf;
+    Vector *cols = NULL;
+    TRY(whole_row(s, w, batch, row, &cols, err));
     buf_init(&buf, s->x->env->mem);
-    tcudb_status status = row_text(&buf, batch->cols + s->first, NULL, s->def->ncols, row, true, err);
+    tcudb_status status = row_text(&buf, cols, NULL, s->def->ncols, 0, true, err);
     if (status == TCUDB_OK && null != NULL) {
         status =
             error_set(err, SQLSTATE_NOT_NULL_VIOLATION,
@@ -88,8 +119,8 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
     const ColumnDef *null = NULL;
     const char *check = NULL;
     for (uint32_t c = 0; c < s->def->ncols; c++) {
-        if (!s->def->cols[c].not_null) continue;
-        uint32_t at = first_null(&batch->cols[s->first + c], batch, bad);
+        if (!s->def->cols[c].not_null || s->at[c] == ABSENT) continue;
+        uint32_t at = first_null(&batch->cols[s->at[c]], batch, bad);
         if (at < bad) null = &s->def->cols[c];
         bad = at;
     }
@@ -108,25 +139,39 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
         null = NULL;
         bad = part.n = at;
     }
-    if (bad < batch->n) return failed(s, batch, batch_row(batch, bad), check, null, err);
+    if (bad < batch->n) return failed(s, w, batch, batch_row(batch, bad), check, null, err);
     return stage_push(stage->down, w, batch, err);
 }
 
-static bool nothing_to_check(const Plan *plan, const TableDef *def)
+/* Where the input has the table's columns. */
+static tcudb_status find_columns(Exec *x, const Plan *plan, const TableDef *def, const uint32_t **out, Error *err)
+{
+    uint32_t *at = ARENA_ARRAY(&x->arena, uint32_t, def->ncols + 1, err);
+    TRY_PTR(at);
+    for (uint32_t c = 0; c < def->ncols; c++) at[c] = plan->kind == PLAN_UPDATE ? ABSENT : c;
+    for (uint32_t i = 0; plan->kind == PLAN_UPDATE && i < plan->modify.ncolumns; i++)
+        at[plan->modify.columns[i]] = 1 + i;
+    *out = at;
+    return TCUDB_OK;
+}
+
+static bool nothing_to_check(const Plan *plan, const TableDef *def, const uint32_t *at)
 {
     for (uint32_t c = 0; c < def->ncols; c++)
-        if (def->cols[c].not_null) return false;
+        if (def->cols[c].not_null && at[c] != ABSENT) return false;
     return plan->modify.nchecks == 0;
 }
 
-tcudb_status row_check_stage(Exec *x, PhysNode *node, const TableDef *def, uint32_t first, Stage *down, Stage **out,
-                             Error *err)
+tcudb_status row_check_stage(Exec *x, PhysNode *node, const Table *table, Stage *down, Stage **out, Error *err)
 {
+    const TableDef *def = table_def(table);
+    const uint32_t *at;
     *out = down;
-    if (nothing_to_check(node->plan, def)) return TCUDB_OK;
+    TRY(find_columns(x, node->plan, def, &at, err));
+    if (nothing_to_check(node->plan, def, at)) return TCUDB_OK;
     RowCheckStage *s = ARENA_NEW(&x->arena, RowCheckStage, err);
     TRY_PTR(s);
-    *s = (RowCheckStage){.x = x, .def = def, .plan = node->plan, .first = first};
+    *s = (RowCheckStage){.x = x, .table = table, .def = def, .plan = node->plan, .at = at};
     stage_init(&s->stage, down);
     s->stage.push = push;
     Layout in;
