@@ -21,8 +21,9 @@ SETTINGS = ("tcudb.contraction", "tcudb.eager_aggregation", "tcudb.product_form"
 
 
 def table(name, rows, keys, groups, values=100, skew=1, extra=""):
-    """k: keys, power-law for skew > 1; g: groups; v: values around 0; i: the row."""
-    key = f"h1 % {keys}" if skew == 1 else f"floor({keys} * power((h1 % 1000003)::float8 / 1000003, {skew}))"
+    """k: keys, power-law for skew > 1, the n-th as often as 1 / n for skew = 0; g: groups; v: values around 0; i: the row."""
+    share = "(h1 % 1000003)::float8 / 1000003"
+    key = f"h1 % {keys}" if skew == 1 else f"floor(power({keys}, {share}))" if skew == 0 else f"floor({keys} * power({share}, {skew}))"
     kind = "bigint" if values > 40000 else "int"
     return f"""CREATE TABLE {name} AS SELECT CAST({key} AS int) AS k, CAST(h2 % {groups} AS int) AS g,
  CAST(h3 % {values} - {values // 3} AS {kind}) AS v, CAST(i AS int) AS i{extra}
@@ -52,6 +53,7 @@ TABLES = {
     "em1": table("em1", 8000, 60, 900), "em2": table("em2", 30000, 60, 1500), "emz": table("emz", 6000, 100, 700, skew=4),
     "dim": "CREATE TABLE dim AS SELECT CAST(i AS int) AS id, CAST(i % 25 AS int) AS c, 'name' || i % 300 AS name FROM generate_series(0, 49999) s(i)",
     "words": table("words", 50000, 2000, 400, extra=", 'w' || h2 % 400 AS name"),
+    "harmonic": table("harmonic", 200000, 20000, 500, skew=0), "harmonic2": table("harmonic2", 60000, 20000, 4000, skew=0),
     "tiny": table("tiny", 300, 20, 10), "deep": table("deep", 100000, 100000, 64), "uniq": table("uniq", 100000, 1000000000, 3000),
 }
 
@@ -104,6 +106,12 @@ QUERIES = {
     "max of sum": pair("basket", "basket", "b.g", "max(a.v + b.v)"), "max of product": pair("basket", "basket", "b.g", "max(a.v * b.v)"),
     "rollup": "SELECT count(*), sum(n) FROM (SELECT a.i % 9 AS x, b.i % 7 AS y, count(*) AS n FROM em1 a JOIN em2 b ON a.k = b.k GROUP BY ROLLUP (a.i % 9, b.i % 7)) q",
     "text compared": "SELECT count(*), sum(n) FROM (SELECT a.v % 5 AS x, b.c AS y, count(*) AS n FROM words a JOIN dim b ON a.name < b.name WHERE a.i < 3000 AND b.id < 3000 GROUP BY 1, 2) q",
+    "harmonic together": pair("harmonic", "harmonic"), "harmonic other": pair("harmonic", "harmonic2", what="sum(a.v)"),
+    "harmonic and uniform": pair("harmonic2", "basket", what="sum(a.v * b.v)"), "harmonic filtered": pair("harmonic", "harmonic2", where="WHERE a.v < -20 AND b.i % 10 = 0"),
+    "harmonic one side": pair("harmonic", "harmonic2", "b.g", "sum(a.v)"), "harmonic large one side": pair("harmonic2", "large", "b.g % 1000", "sum(a.v)"),
+    "harmonic ungrouped": "SELECT count(*), sum(a.v * b.v) FROM harmonic a JOIN harmonic2 b ON a.k = b.k",
+    "harmonic three way": "SELECT count(*), sum(n) FROM (SELECT a.g, c.c AS h, count(*) AS n FROM harmonic a JOIN zipf b ON a.k = b.k JOIN dim c ON c.id = b.g GROUP BY 1, 2) q",
+    "harmonic few groups": pair("harmonic", "harmonic2", "a.g % 4, b.g % 5", "count(*)"), "harmonic distinct": "SELECT count(*) FROM (SELECT DISTINCT a.g, b.g FROM harmonic2 a JOIN zipf b ON a.k = b.k) q",
     "three way one side": "SELECT count(*), sum(n) FROM (SELECT a.g, sum(c.v) AS n FROM basket a JOIN few b ON a.k = b.k JOIN tiny c ON b.g = c.g GROUP BY 1) q",
 }
 

@@ -72,9 +72,11 @@ static tcudb_status open_instance(const char *path, const tcudb_options *options
     TRY(pool_new(threads, &out->pool, err));
     bool memory = path == NULL || path[0] == '\0';
     tcudb_status status = corrections_new(&out->corrections, err);
+    if (status == TCUDB_OK) status = key_cache_new(&out->keys, err);
     if (status == TCUDB_OK) status = db_open(memory ? NULL : path, &db_options, &out->db, err);
     if (status == TCUDB_OK) return TCUDB_OK;
     corrections_free(out->corrections);
+    key_cache_free(out->keys);
     pool_free(out->pool);
     return status;
 }
@@ -111,6 +113,7 @@ void api_db_unref(tcudb_db *db)
     db_close(db->instance.db);
     pool_free(db->instance.pool);
     corrections_free(db->instance.corrections);
+    key_cache_free(db->instance.keys);
     mem_free(NULL, db, sizeof *db);
 }
 

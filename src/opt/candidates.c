@@ -170,6 +170,11 @@ static ProductShape estimate_shape(const Opt *opt, const Plan *node)
     s.full = product_fills(s.rows[0], s.groups[0], s.keys) && product_fills(s.rows[1], s.groups[1], s.keys);
     for (uint32_t side = 0; side < 2 && s.full; side++) s.cells[side] = s.rows[side]; /* or they would be fewer */
     s.pairs = fmax(1, s.cells[0] * s.cells[1] * card_contract_share(opt, node));
+    KeyMeeting meeting;
+    if (!s.full && card_contract_meeting(opt, node, s.groups, &meeting)) {
+        for (uint32_t side = 0; side < 2; side++) s.cells[side] = fmax(1, meeting.cells[side]);
+        s.pairs = fmax(1, meeting.pairs);
+    }
     s.out = card_drawn(s.groups[0] * s.groups[1], s.pairs);
     add_products(node, &s, &counts);
     double each[2] = {s.rows[0] / s.cells[0], s.rows[1] / s.cells[1]};

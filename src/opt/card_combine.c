@@ -14,6 +14,9 @@
  * The second is right for foreign keys that nobody declared and for sides joined with themselves, and too many rows for
  * columns that only seem to belong together; multiplying the equalities would be a thousand times too few for the
  * former.
+ *
+ * Frequent keys: where both sides of a join by one column repeat values, their frequencies say how many pairs meet
+ * (catalog/key_counts.c), as much more than 1 / values as they are uneven.
  */
 #include "opt/card_combine.h"
 
@@ -224,24 +227,107 @@ static double pair_domain(const KeyPair *p)
     return scarce[0] && scarce[1] ? least : sqrt(least) * sqrt(p->independent);
 }
 
-double key_pair_factor(const KeyPair *p)
+static double composite_factor(const KeyPair *p)
 {
-    if (p->n < 2) return 1;
     double domain = fmin(fmax(pair_domain(p), p->most), p->independent);
     assert(domain >= 1);
     return p->independent / domain;
 }
 
-double key_pairs_factor(const KeyPairs *p)
+/* ---- frequent keys ------------------------------------------------------------------------------- */
+
+/* Groups of a key and other columns: as many rows of a key as there are combinations of the others. */
+static bool grouped_side(const Opt *opt, const Plan *agg, ColId key, KeySide *out, ColId *col)
+{
+    double others = 1;
+    bool found = false;
+    for (uint32_t g = 0; g < agg->agg.ngroups; g++) {
+        const NamedExpr *group = &agg->agg.groups[g];
+        bool is_key = group->col.id == key && group->expr->kind == EXPR_COL;
+        if (is_key) *col = group->expr->col;
+        if (!is_key) others *= card_held(opt, agg->inputs[0], group->expr);
+        found |= is_key;
+    }
+    const Plan *leaf = found ? leaf_of_col(agg->inputs[0], col) : NULL;
+    if (leaf == NULL || leaf->kind != PLAN_SCAN || agg->agg.ngroups == 1) return false;
+    out->share = fmin(1, fmax(1, agg->inputs[0]->rows) / fmax(1, (double)table_rows(leaf->scan.table)));
+    out->groups = fmax(1, others);
+    return true;
+}
+
+/* A side whose values repeat, all of them being there: what counting it says is true of the join. */
+static bool repeats(const Opt *opt, const KeyPair *p, uint32_t side, KeySide *out)
+{
+    static const double ROWS = 1000, EACH = 1.5;
+    const Plan *leaf = p->leaf[side];
+    ColId col = p->cols[side][0];
+    *out = (KeySide){.share = 1, .groups = INFINITY};
+    if (p->n != 1 || p->kept[side] < 1) return false;
+    if (leaf->kind == PLAN_AGGREGATE ? !grouped_side(opt, leaf, col, out, &col) : leaf->kind != PLAN_SCAN) return false;
+    const ColFact *fact = card_fact(opt, col);
+    if (fact->table == NULL || fact->column == ROWID_COLUMN) return false;
+    double rows = (double)table_rows(fact->table);
+    out->table = fact->table;
+    out->col = fact->column;
+    return rows >= ROWS && fact->distinct >= 1 && rows >= EACH * fact->distinct;
+}
+
+static bool counted_meeting(const Opt *opt, const KeySide sides[2], KeyMeeting *out)
+{
+    Error ignored; /* a plan can be made without; a cancelled statement is seen by others */
+    bool known = false;
+    return key_meeting(opt->env->keys, sides, opt->arena, opt->env->cancel, out, &known, &ignored) == TCUDB_OK && known;
+}
+
+/* Frequent keys meet more often than all keys do on the average. */
+static double skew_factor(const Opt *opt, const KeyPair *p)
+{
+    static const double LEAST = 0.01;
+    KeySide sides[2];
+    KeyMeeting m;
+    if (!repeats(opt, p, 0, &sides[0]) || !repeats(opt, p, 1, &sides[1])) return 1;
+    if (!counted_meeting(opt, sides, &m) || !(m.cells[0] > 0) || !(m.cells[1] > 0)) return 1;
+    return fmax(LEAST, m.pairs / (m.cells[0] * m.cells[1]) * p->independent);
+}
+
+static double composite_factor_of(const KeyPairs *p)
 {
     double factor = 1;
-    for (uint32_t i = 0; i < p->n; i++) factor *= key_pair_factor(&p->items[i]);
+    for (uint32_t i = 0; i < p->n; i++) factor *= p->items[i].n > 1 ? composite_factor(&p->items[i]) : 1;
     return factor;
 }
 
-static double key_pairs_share(const KeyPairs *p)
+static double skew_factor_of(const Opt *opt, const KeyPairs *p)
 {
-    return fmin(1, key_pairs_factor(p) / fmax(1, p->independent));
+    double factor = 1;
+    for (uint32_t i = 0; i < p->n; i++) factor *= p->items[i].n == 1 ? skew_factor(opt, &p->items[i]) : 1;
+    return factor;
+}
+
+double key_pairs_factor(const Opt *opt, const KeyPairs *p)
+{
+    return composite_factor_of(p) * skew_factor_of(opt, p);
+}
+
+static double key_pairs_share(const Opt *opt, const KeyPairs *p)
+{
+    return fmin(1, key_pairs_factor(opt, p) / fmax(1, p->independent));
+}
+
+bool card_contract_meeting(const Opt *opt, const Plan *node, const double groups[2], KeyMeeting *out)
+{
+    KeyPairs pairs = {.n = 0};
+    KeySide sides[2];
+    if (node->contract.nkeys != 1) return false;
+    const Expr *args[2] = {node->contract.keys[0][0], node->contract.keys[1][0]};
+    key_pairs_add(&pairs, opt, (const Plan *const *)node->inputs, args);
+    if (pairs.n != 1) return false;
+    for (uint32_t s = 0; s < 2; s++) {
+        if (!repeats(opt, &pairs.items[0], s, &sides[s])) return false;
+        sides[s].groups = groups[s];
+        sides[s].share = fmin(1, node->inputs[s]->rows / (double)table_rows(sides[s].table));
+    }
+    return counted_meeting(opt, sides, out);
 }
 
 /* An equality whose sides are of different inputs, in the order of the inputs. */
@@ -256,31 +342,25 @@ static bool spans(const Plan *const sides[2], const Expr *e, const Expr *args[2]
     return false;
 }
 
-/* Of the equalities among the conditions; the others are gathered in rest. */
-static double keys_share(const Opt *opt, const Plan *const sides[2], Expr *const *conds, uint32_t n, Expr **rest,
-                         uint32_t *nrest)
+JoinShare card_join_share(const Opt *opt, const Plan *join)
 {
+    const Plan *const sides[2] = {join->inputs[0], join->inputs[1]};
+    Expr *rest[JOIN_CONDS] = {NULL};
+    uint32_t nrest = 0, n = join->join.nconds;
     KeyPairs pairs = {.n = 0};
+    if (n > JOIN_CONDS)
+        return (JoinShare){.keys = 1, .skew = 1, .rest = card_selectivity_all(opt, join->join.conds, n)};
     for (uint32_t i = 0; i < n; i++) {
         const Expr *args[2];
-        if (spans(sides, conds[i], args))
+        if (spans(sides, join->join.conds[i], args))
             key_pairs_add(&pairs, opt, sides, args);
         else
-            rest[(*nrest)++] = conds[i];
+            rest[nrest++] = join->join.conds[i];
     }
-    return key_pairs_share(&pairs);
-}
-
-double card_join_share(const Opt *opt, const Plan *left, const Plan *right, Expr *const *conds, uint32_t n,
-                       double *of_keys)
-{
-    const Plan *const sides[2] = {left, right};
-    Expr *rest[JOIN_CONDS];
-    uint32_t nrest = 0;
-    *of_keys = 1;
-    if (n > JOIN_CONDS) return card_selectivity_all(opt, conds, n);
-    *of_keys = keys_share(opt, sides, conds, n, rest, &nrest);
-    return *of_keys * card_selectivity_all(opt, rest, nrest);
+    JoinShare share = {.rest = card_selectivity_all(opt, rest, nrest)};
+    share.keys = fmin(1, composite_factor_of(&pairs) / fmax(1, pairs.independent));
+    share.skew = fmin(1 / share.keys, skew_factor_of(opt, &pairs));
+    return share;
 }
 
 double card_contract_share(const Opt *opt, const Plan *node)
@@ -290,7 +370,7 @@ double card_contract_share(const Opt *opt, const Plan *node)
         const Expr *args[2] = {node->contract.keys[0][i], node->contract.keys[1][i]};
         key_pairs_add(&pairs, opt, (const Plan *const *)node->inputs, args);
     }
-    return key_pairs_share(&pairs);
+    return key_pairs_share(opt, &pairs);
 }
 
 /* Combinations of the keys that the rows of sides[1] hold. */
@@ -307,8 +387,8 @@ static double keys_held(const Opt *opt, const Plan *const sides[2], Expr *const 
 double card_match_share(const Opt *opt, const Plan *join, uint32_t side)
 {
     const Plan *const sides[2] = {join->inputs[side], join->inputs[1 - side]};
-    double keys, all = card_join_share(opt, sides[0], sides[1], join->join.conds, join->join.nconds, &keys);
-    double held = keys_held(opt, sides, join->join.conds, join->join.nconds), rest = fmin(1, all / keys);
+    JoinShare share = card_join_share(opt, join);
+    double held = keys_held(opt, sides, join->join.conds, join->join.nconds);
     double partners = fmax(1, sides[1]->rows / held);
-    return fmin(1, keys * held) * -expm1(partners * log1p(-rest));
+    return fmin(1, share.keys * held) * -expm1(partners * log1p(-share.rest));
 }

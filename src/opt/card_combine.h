@@ -49,13 +49,19 @@ typedef struct KeyPairs {
 } KeyPairs;
 
 void key_pairs_add(KeyPairs *p, const Opt *opt, const Plan *const sides[2], const Expr *const args[2]);
-/* How many times as many rows meet than if the equalities were independent: at least 1. */
-double key_pair_factor(const KeyPair *p);
-double key_pairs_factor(const KeyPairs *p);
+/* How many times as many rows meet than if the equalities were independent and all values as frequent. */
+double key_pairs_factor(const Opt *opt, const KeyPairs *p);
 
-/* Share of the pairs of rows of two inputs that fulfil the conditions; *of_keys: that fulfil the equalities. */
-double card_join_share(const Opt *opt, const Plan *left, const Plan *right, Expr *const *conds, uint32_t n,
-                       double *of_keys);
+/* Share of the pairs of rows of a join's inputs that fulfil its conditions, as a product. */
+typedef struct JoinShare {
+    double keys; /* the equalities, all values being as frequent */
+    double skew; /* and as they are */
+    double rest;
+} JoinShare;
+
+JoinShare card_join_share(const Opt *opt, const Plan *join);
+/* Of a contraction by one key, the cells of either side in so many groups, and their pairs; false: not known. */
+bool card_contract_meeting(const Opt *opt, const Plan *node, const double groups[2], KeyMeeting *out);
 /* The same of the keys of a contraction. */
 double card_contract_share(const Opt *opt, const Plan *node);
 /* Share of the rows of a side of a join that have a partner. */

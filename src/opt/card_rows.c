@@ -99,9 +99,9 @@ static double alone(const Opt *opt, const Plan *join, uint32_t side)
 
 static double join_rows(const Opt *opt, const Plan *join)
 {
-    double left = join->inputs[0]->rows, right = join->inputs[1]->rows, keys;
-    double inner = left * right;
-    inner *= card_join_share(opt, join->inputs[0], join->inputs[1], join->join.conds, join->join.nconds, &keys);
+    double left = join->inputs[0]->rows, right = join->inputs[1]->rows;
+    JoinShare share = card_join_share(opt, join);
+    double inner = left * right * share.keys * share.skew * share.rest;
     switch (join->join.kind) {
     case JOIN_LEFT: return fmax(left, inner + alone(opt, join, 0));
     case JOIN_RIGHT: return fmax(right, inner + alone(opt, join, 1));

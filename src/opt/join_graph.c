@@ -250,7 +250,7 @@ static double pair_factor(const Opt *opt, const JoinGraph *g, uint32_t a, uint32
         const Expr *args[2] = {c->cond->args[swapped], c->cond->args[!swapped]};
         key_pairs_add(&keys, opt, sides, args);
     }
-    return key_pairs_factor(&keys);
+    return key_pairs_factor(opt, &keys);
 }
 
 static void insert_pair(JoinGraph *g, GraphPair pair)
@@ -268,7 +268,7 @@ static tcudb_status find_pairs(Opt *opt, JoinGraph *g, Error *err)
         for (uint32_t b = a + 1; b < g->nrels; b++) {
             if ((g->rels[a].neighbours >> b & 1) == 0) continue;
             double factor = pair_factor(opt, g, a, b);
-            if (factor > 1) insert_pair(g, (GraphPair){.a = a, .b = b, .factor = factor});
+            if (factor != 1) insert_pair(g, (GraphPair){.a = a, .b = b, .factor = factor});
         }
     }
     return TCUDB_OK;

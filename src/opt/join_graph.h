@@ -31,7 +31,8 @@ typedef struct GraphCond {
     double share;
 } GraphCond;
 
-/* Two relations with several equalities between them: factor times as many rows as if these were independent. */
+/* Two relations with several equalities between them, or a key of which some values are frequent: factor times as many
+ * rows meet as if the equalities were independent and all values as frequent. */
 typedef struct GraphPair {
     uint32_t a, b;
     double factor;

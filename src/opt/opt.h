@@ -6,6 +6,7 @@
 
 #include "base/cancel.h"
 #include "base/settings.h"
+#include "catalog/key_counts.h"
 #include "opt/corrections.h"
 #include "plan/plan.h"
 #include "tensor/rates.h"
@@ -15,6 +16,7 @@ typedef struct OptEnv {
     const Settings *settings;
     const Rates *rates;
     Corrections *corrections; /* NULL: none are made */
+    KeyCache *keys;           /* frequencies of join keys; NULL: none are asked for */
     const Value *params;      /* values if known (then folded), or NULL */
     uint32_t nparams;
     int64_t now;

@@ -208,8 +208,8 @@ double card_drawn(double d, double n);
 double card_number(const Value *value);
 /* card_domains.c: sets the domain of every aggregate and join. */
 void card_domains(const Opt *opt, Plan *plan);
-/* Combinations that the keys of an aggregate over so many rows can take; INFINITY: it would hash them. */
-double card_keys_domain(const Opt *opt, const NamedExpr *keys, uint32_t n, double rows);
+/* Combinations that the keys of an aggregate over so many rows of the plan can take; INFINITY: it would hash them. */
+double card_keys_domain(const Opt *opt, const Plan *plan, const NamedExpr *keys, uint32_t n, double rows);
 /* Whether the contraction's rows are coded from exact bounds (exec/tcu/direct.c); then *codes: of its keys. */
 bool contract_codes_directly(const Opt *opt, const Plan *contract, double *codes);
 

@@ -74,11 +74,11 @@ static void choose_sides(Eager *e, bool must, bool *gain)
 {
     const Rates *r = e->opt->env->rates;
     double rows[2], grouped[2], domain[2], out = e->join->rows, best;
-    double top = card_keys_domain(e->opt, e->agg->agg.groups, e->agg->agg.ngroups, out);
+    double top = card_keys_domain(e->opt, e->join, e->agg->agg.groups, e->agg->agg.ngroups, out);
     for (int i = 0; i < 2; i++) {
         rows[i] = e->sides[i].plan->rows;
         grouped[i] = grouped_rows(e->opt, &e->sides[i]);
-        domain[i] = card_keys_domain(e->opt, e->sides[i].keys, e->sides[i].nkeys, rows[i]);
+        domain[i] = card_keys_domain(e->opt, e->sides[i].plan, e->sides[i].keys, e->sides[i].nkeys, rows[i]);
     }
     best =
         must ? INFINITY : GAIN * (cost_hash_join(r, rows[0], rows[1], out) + cost_aggregate(r, out, e->agg->rows, top));

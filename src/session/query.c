@@ -52,6 +52,7 @@ static OptEnv opt_env(const Run *run, const Stmt *stmt)
         .settings = &run->session->settings,
         .rates = &run->session->instance->rates,
         .corrections = corrections_of(run->session),
+        .keys = run->session->instance->keys,
         .params = run->params,
         .nparams = run->nparams,
         .now = run->session->now,

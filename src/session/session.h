@@ -6,6 +6,7 @@
 #define SESSION_SESSION_H
 
 #include "bind/bind.h"
+#include "catalog/key_counts.h"
 #include "exec/exec.h"
 
 typedef struct Session Session;
@@ -16,6 +17,7 @@ typedef struct Instance {
     Pool *pool;
     Rates rates;
     Corrections *corrections; /* learnt from what queries took */
+    KeyCache *keys;           /* counted for the planner */
     bool measured;            /* the rates are this machine's own */
     char rates_warning[256];  /* why not, for the first session that runs something; "": nothing to say */
     atomic_bool warned;

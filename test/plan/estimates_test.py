@@ -25,6 +25,11 @@ SETUP = [
     "INSERT INTO declared SELECT part, supplier, cost FROM supply",
     "CREATE TABLE bought AS SELECT CAST(p AS int) AS part, CAST((p * 7 + i / 1000 % 4 * 13) % 50 AS int) AS supplier, CAST(i * 48271 * i % 2147483647 % 100 AS int) AS pieces, "
     "CAST(i / 5 AS int) AS buyer, DATE '2020-01-01' + CAST(i * 7919 % 1826 AS int) AS day FROM (SELECT i, i * 69621 % 1000 + 1 AS p FROM generate_series(CAST(1 AS bigint), CAST(20000 AS bigint)) g(i)) r",
+    # heavy, heavier: key 1 is in a twentieth and a tenth of the rows, the others are all as frequent; zipf: 1 / n
+    "CREATE TABLE heavy AS SELECT CAST(CASE WHEN i % 20 = 0 THEN 1 ELSE i * 48271 % 5000 END AS int) AS k, CAST(i % 10 AS int) AS v FROM generate_series(1, 40000) g(i)",
+    "CREATE TABLE heavier AS SELECT CAST(CASE WHEN i % 10 = 0 THEN 1 ELSE i * 69621 % 5000 END AS int) AS k, CAST(i % 10 AS int) AS v FROM generate_series(1, 20000) g(i)",
+    "CREATE TABLE zipf AS SELECT CAST(floor(power(3000, (i * 48271 % 30011) / 30011.0)) AS int) AS k, CAST(i % 300 AS int) AS v FROM generate_series(1, 30000) g(i)",
+    "CREATE TABLE words AS SELECT 'w' || k AS w, nullif(k, 1) AS k, v FROM zipf",
     "CREATE TABLE customer AS SELECT CAST(i AS int) AS id, 'name ' || i AS name, CAST(i % 7 AS int) AS kind FROM generate_series(1, 3000) g(i)",
     "CREATE TABLE visits AS SELECT CAST(i * 48271 % 2000 + 1 AS int) AS id, CAST(i * 69621 % 2147483647 * i % 1000003 % 40 AS int) AS page FROM generate_series(CAST(1 AS bigint), CAST(24000 AS bigint)) g(i)",
 ]
@@ -39,6 +44,17 @@ CASES = [
     ("SELECT count(*) FROM supply a JOIN supply b ON a.part = b.part AND a.supplier = b.supplier AND a.cost = b.cost", 1.5),
     # independent columns are what they were
     ("SELECT count(*) FROM visits v JOIN bought b ON v.page = b.supplier AND v.id = b.pieces", 3),
+    # frequent keys: counted, whatever else is filtered, between other joins, on one side only
+    ("SELECT sum(a.v) FROM heavy a JOIN heavier b ON a.k = b.k", 1.2),
+    ("SELECT sum(a.v) FROM heavy a JOIN heavier b ON a.k = b.k WHERE b.v < 3", 4),
+    ("SELECT sum(a.v) FROM zipf a JOIN zipf b ON a.k = b.k", 1.2),
+    ("SELECT sum(a.v) FROM zipf a JOIN zipf b ON a.k = b.k WHERE a.v < 30", 1.5),
+    ("SELECT sum(a.v) FROM zipf a JOIN heavy b ON a.k = b.k", 1.3),
+    ("SELECT sum(a.v) FROM zipf a, heavier b, customer c WHERE a.k = b.k AND c.id = a.v", 1.5),
+    ("SELECT sum(a.v) FROM words a JOIN words b ON a.w = b.w", 1.2),
+    ("SELECT sum(a.v) FROM words a JOIN zipf b ON a.k = b.k", 1.2),
+    ("SELECT count(*) FROM heavy a WHERE EXISTS (SELECT 1 FROM zipf b WHERE a.k = b.k)", 1.5),
+    ("SELECT sum(a.v) FROM customer c JOIN zipf a ON c.id = a.k", 1.2),
     # partners
     ("SELECT count(*) FROM customer c WHERE EXISTS (SELECT 1 FROM visits v WHERE v.id = c.id)", 1.2),
     ("SELECT count(*) FROM customer c WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.id = c.id)", 1.2),
