@@ -195,17 +195,23 @@ static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
     return TCUDB_OK;
 }
 
-tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
+/* hash: asked for only if the dictionary is indexed. */
+static tcudb_status push(Dict *dict, Str text, uint64_t hash, bool copy, Error *err)
 {
     uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
-    bool indexed = atomic_load_explicit(&dict->indexed, memory_order_relaxed);
+    bool indexed = dict_indexed(dict);
     TRY(dict_reserve(dict, code + 1, err));
     if (indexed && code >= atomic_load(&dict->slots)->mask / 2) TRY(grow_slots(dict, (code + 1) * 2, err));
     if (copy) TRY(copy_text(dict, text, &text, err));
     atomic_load_explicit(&dict->values, memory_order_relaxed)->at[code] = text;
     atomic_store_explicit(&dict->count, code + 1, memory_order_release);
-    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(dict_hash(text), code));
+    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(hash, code));
     return TCUDB_OK;
+}
+
+tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
+{
+    return push(dict, text, dict_indexed(dict) ? dict_hash(text) : 0, copy, err);
 }
 
 tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes, Error *err)
@@ -215,7 +221,7 @@ tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint
     for (uint32_t i = 0; i < n && status == TCUDB_OK; i++) {
         uint32_t count = atomic_load_explicit(&dict->count, memory_order_relaxed);
         if (dict_find(dict, texts[i], hashes[i], count, &codes[i])) continue;
-        status = dict_push(dict, texts[i], true, err);
+        status = push(dict, texts[i], hashes[i], true, err);
         codes[i] = count;
     }
     pthread_mutex_unlock(&dict->lock);
