@@ -4,7 +4,7 @@ asks for, to find where the engine falls behind. Worst ratios first.
 
 usage: bench/shapes_bench.py [PATTERN]    (BENCH_THREADS, BENCH_RUNS default 3, BENCH_COPIES default 50)
 
-The tables are bench/tpch_data.py's. A shape is one SELECT that both engines take, a pair where their dialects differ, or
+The tables are bench/tpch_data.py's, and two of addresses and digests that never repeat. A shape is one SELECT that both engines take, a pair where their dialects differ, or
 steps of which the one that begins with `time:` is timed; statements that write run in a transaction that is rolled back.
 Answers are compared as bags, numbers to 9 digits (DuckDB's sums of doubles depend on its threads).
 """
@@ -92,6 +92,26 @@ SHAPES = {
     "median": "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY l_extendedprice::float8) FROM lineitem",
     "percentile by group": "SELECT l_shipmode, percentile_cont(0.9) WITHIN GROUP (ORDER BY l_extendedprice::float8), percentile_disc(0.1) WITHIN GROUP (ORDER BY l_shipdate) FROM lineitem GROUP BY 1",
     "mode": "SELECT l_shipmode, mode() WITHIN GROUP (ORDER BY l_linenumber) FROM lineitem GROUP BY 1",
+    # texts that never repeat
+    "unique texts: like prefix": "SELECT count(*) FROM account WHERE email LIKE 'user99%'",
+    "unique texts: like inside": "SELECT count(*) FROM account WHERE email LIKE '%999%'",
+    "unique texts: ilike": "SELECT count(*) FROM account WHERE email ILIKE '%USER99%'",
+    "unique texts: one": "SELECT id FROM account WHERE email = 'user5555@example.com'",
+    "unique texts: one of three": "SELECT count(*) FROM account WHERE email IN ('user1@example.com', 'user77@example.com', 'x')",
+    "unique texts: range": "SELECT count(*) FROM account WHERE email > 'user5' AND email < 'user6'",
+    "unique texts: upper": "SELECT count(*) FROM account WHERE upper(email) = 'USER7@EXAMPLE.COM'",
+    "unique texts: lengths": "SELECT max(length(email)), sum(length(digest)) FROM account",
+    "unique texts: count distinct": "SELECT count(DISTINCT email), count(DISTINCT upper(email)) FROM account",
+    "unique texts: group by start": "SELECT substr(email, 1, 6), count(*) FROM account GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3",
+    "unique texts: join": "SELECT count(*), sum(account.id) FROM account JOIN visitor USING (email)",
+    "unique texts: join, computed": "SELECT count(*) FROM account JOIN visitor ON upper(account.digest) = upper(visitor.digest)",
+    "unique texts: anti join": "SELECT count(*) FROM account a WHERE NOT EXISTS (SELECT 1 FROM visitor v WHERE v.email = a.email)",
+    "unique texts: union": "SELECT count(*) FROM (SELECT email FROM account UNION SELECT email FROM visitor) x",
+    "unique texts: order": "SELECT digest FROM account ORDER BY digest OFFSET 999990",
+    "unique texts: top n": "SELECT digest FROM account ORDER BY digest DESC LIMIT 5",
+    "unique texts: extremes": "SELECT min(email), max(email), min(digest) FROM account",
+    "unique texts: create": write("CREATE TABLE made AS SELECT upper(email) e FROM account", "SELECT count(*), min(e) FROM made"),
+    "unique texts: insert": write("INSERT INTO visitor SELECT id, email, digest FROM account", "SELECT count(*) FROM visitor"),
     # text
     "like prefix": "SELECT count(*) FROM lineitem WHERE l_comment LIKE 'care%'",
     "like inside": "SELECT count(*) FROM lineitem WHERE l_comment LIKE '%special%'",
@@ -217,11 +237,18 @@ def measure(db, engine, shape, folder):
     return {"seconds": best, "rows": rows}
 
 
+def addresses(db):
+    for table, rows, step in (("account", 1000000, 1), ("visitor", 500000, 3)):
+        db.run(f"CREATE TABLE {table} AS SELECT CAST(i AS integer) AS id, 'user' || i * {step} || '@example.com' AS email, "
+               f"md5(CAST(i * {step} AS text)) AS digest FROM generate_series(1, {rows}) g(i)")
+
+
 def work(engine, pattern=""):
     db, out = ENGINES[engine](), {}
     with tempfile.TemporaryDirectory(prefix="tcudb-bench-") as name:
         folder = pathlib.Path(name)
         load(db, folder)
+        addresses(db)
         for shape in SHAPES:
             if pattern in shape:
                 out[shape] = measure(db, engine, SHAPES[shape], folder)
