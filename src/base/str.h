@@ -29,12 +29,22 @@ static inline bool str_equal(Str a, Str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* Byte order: the C collation. <0, 0, >0. */
+/* Byte order: the C collation. <0, 0, >0. Mostly the first bytes decide, and no function is called. */
 static inline int str_compare(Str a, Str b)
 {
-    uint32_t n = a.len < b.len ? a.len : b.len;
-    int order = n == 0 ? 0 : memcmp(a.ptr, b.ptr, n);
-    if (order != 0) return order;
+    enum { WORD = 8 };
+    uint32_t n = a.len < b.len ? a.len : b.len, i = 0;
+    if (n >= WORD) {
+        uint64_t x, y;
+        memcpy(&x, a.ptr, WORD);
+        memcpy(&y, b.ptr, WORD);
+        if (x != y) return __builtin_bswap64(x) < __builtin_bswap64(y) ? -1 : 1;
+        int order = n == WORD ? 0 : memcmp(a.ptr + WORD, b.ptr + WORD, n - WORD);
+        if (order != 0) return order;
+        i = n;
+    }
+    for (; i < n; i++)
+        if (a.ptr[i] != b.ptr[i]) return (unsigned char)a.ptr[i] < (unsigned char)b.ptr[i] ? -1 : 1;
     return (a.len > b.len) - (a.len < b.len);
 }
 

@@ -156,7 +156,7 @@ static tcudb_status dict_words(Heap *h, Worker *w, const Vector *v, uint32_t n, 
         h->few_top = 0;
     }
     h->rows_seen += n;
-    if (h->dict_words == NULL && h->rows_seen >= h->nvalues / 2) {
+    if (h->dict_words == NULL && h->rows_seen > h->nvalues) { /* not where each is seen once */
         RowsCol values = {.type = v->type, .phys = PHYS_STR, .data = (void *)(uintptr_t)v->values};
         SortColumn key = {.col = &values};
         h->dict_words = arena_alloc_raw(&w->own, (h->nvalues + 1) * sizeof *h->dict_words, err);

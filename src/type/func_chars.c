@@ -150,44 +150,48 @@ static tcudb_status no_digest(Error *err)
 }
 
 /* A long text in pieces, between which the statement can be stopped. */
-static tcudb_status digest_pieces(const EvalCtx *ctx, EVP_MD_CTX *md, Str s, unsigned char *digest, unsigned *size,
-                                  Error *err)
+static tcudb_status digest(const EvalCtx *ctx, EVP_MD_CTX *md, const EVP_MD *md5, Str s, unsigned char *out,
+                           unsigned *size, Error *err)
 {
     enum { PIECE = 1 << 22 };
-    if (EVP_DigestInit_ex(md, EVP_md5(), NULL) != 1) return no_digest(err);
+    if (EVP_DigestInit_ex2(md, md5, NULL) != 1) return no_digest(err);
     for (uint32_t at = 0, n; at < s.len; at += n) {
         n = s.len - at < PIECE ? s.len - at : PIECE;
-        TRY(cancel_poll(ctx->cancel, err));
+        if (n == PIECE) TRY(cancel_poll(ctx->cancel, err));
         if (EVP_DigestUpdate(md, s.ptr + at, n) != 1) return no_digest(err);
     }
-    return EVP_DigestFinal_ex(md, digest, size) == 1 ? TCUDB_OK : no_digest(err);
+    return EVP_DigestFinal_ex(md, out, size) == 1 ? TCUDB_OK : no_digest(err);
 }
 
-static tcudb_status digest_of(const EvalCtx *ctx, Str s, unsigned char *digest, unsigned *size, Error *err)
-{
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
-    if (md == NULL) return no_digest(err);
-    tcudb_status status = digest_pieces(ctx, md, s, digest, size, err);
-    EVP_MD_CTX_free(md);
-    return status;
-}
-
-KERNEL(text_md5)
+static tcudb_status md5_rows(EvalCtx *ctx, EVP_MD_CTX *md, const EVP_MD *md5, const Vector *args, const uint16_t *sel,
+                             uint32_t n, Vector *out, Error *err)
 {
     static const char digits[] = "0123456789abcdef";
     UNARY_ROWS(Str, Str, {
-        unsigned char digest[EVP_MAX_MD_SIZE];
-        unsigned int size = 0;
-        TRY(digest_of(ctx, x, digest, &size, err));
-        char *to = arena_alloc_raw(ctx->arena, 2 * size, err);
+        unsigned char bytes[EVP_MAX_MD_SIZE];
+        unsigned size = 0;
+        TRY(digest(ctx, md, md5, x, bytes, &size, err));
+        char *to = arena_alloc_raw(ctx->arena, (size_t)2 * size, err);
         TRY_PTR(to);
-        for (unsigned int k = 0; k < size; k++) {
-            to[2 * k] = digits[digest[k] >> 4];
-            to[2 * k + 1] = digits[digest[k] & 15];
+        for (unsigned k = 0; k < size; k++) {
+            to[2 * k] = digits[bytes[k] >> 4];
+            to[2 * k + 1] = digits[bytes[k] & 15];
         }
         r = (Str){to, 2 * size};
     });
     return TCUDB_OK;
+}
+
+/* The algorithm is fetched once a batch: that takes the library's locks. */
+KERNEL(text_md5)
+{
+    (void)nargs;
+    EVP_MD *md5 = EVP_MD_fetch(NULL, "MD5", NULL);
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    tcudb_status status = md5 == NULL || md == NULL ? no_digest(err) : md5_rows(ctx, md, md5, args, sel, n, out, err);
+    EVP_MD_CTX_free(md);
+    EVP_MD_free(md5);
+    return status;
 }
 
 /* ---- quoting -------------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  * A pattern is compiled once a batch when it is constant: cut at the %, into pieces of literal bytes and
  * _ (any one character). The first piece is pinned to the start unless the pattern begins with %, the last
  * to the end unless it ends with one, and those between are found leftmost in order, which is enough: if any
- * placement of the pieces works, the leftmost does. Pieces without _ are found by memmem. So 'abc%' is one
- * memcmp and '%abc%' one memmem.
+ * placement of the pieces works, the leftmost does. Pieces without _ are found by text_search. So 'abc%' is one
+ * comparison and '%abc%' one search.
  *
  * ILIKE folds pattern and text to lower case first. Text is UTF-8; a byte that is no valid character counts
  * as one. For char(n) the padding blanks take part, as in PostgreSQL.
@@ -166,6 +166,35 @@ static tcudb_status padded(EvalCtx *ctx, Str s, uint32_t width, Str *out, Error 
     return TCUDB_OK;
 }
 
+/* 'abc%', the commonest pattern: mostly one word decides. */
+static void prefix_rows(const Piece *piece, const Vector *args, const uint16_t *sel, uint32_t n, bool want, Vector *out)
+{
+    enum { WORD = 8 };
+    const Str *texts = args[0].data, start = {piece->bytes, piece->len};
+    const uint32_t stride = STRIDE(args[0]), head = start.len < WORD ? start.len : WORD;
+    uint8_t *to = out->data;
+    uint64_t word = 0, mask = UINT64_MAX >> (8 * (WORD - head));
+    memcpy(&word, start.ptr, head);
+    EACH_ROW(i, row)
+    {
+        Str s = texts[row * stride];
+        uint64_t x = 0;
+        bool hit = s.len >= start.len;
+        if (s.len >= WORD)
+            memcpy(&x, s.ptr, WORD);
+        else if (hit)
+            memcpy(&x, s.ptr, head);
+        hit = hit && ((x ^ word) & mask) == 0;
+        if (hit && start.len > WORD) hit = memcmp(s.ptr + WORD, start.ptr + WORD, start.len - WORD) == 0;
+        to[row] = hit == want;
+    }
+}
+
+static bool is_prefix(const Pattern *p)
+{
+    return !p->open_start && p->open_end && p->n == 1 && p->pieces[0].literal && p->pieces[0].len > 0;
+}
+
 static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool fold, bool want,
                               Vector *out, Error *err)
 {
@@ -179,6 +208,10 @@ static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *
         if (i == 0 || args[1].form != VEC_CONST) {
             if (fold) TRY(text_fold(ctx, p, &p, err));
             TRY(compile(ctx->arena, p, &compiled, err));
+            if (args[1].form == VEC_CONST && !fold && width == 0 && is_prefix(&compiled)) {
+                prefix_rows(&compiled.pieces[0], args, sel, n, want, out);
+                return TCUDB_OK;
+            }
         }
         if (width > 0) TRY(padded(ctx, s, width, &s, err));
         if (fold) TRY(text_fold(ctx, s, &s, err));

@@ -321,15 +321,6 @@ TRIM_KERNELS(text_rtrim, false, true)
 
 /* ---- searching ---------------------------------------------------------------------------------- */
 
-/* Byte offset of the first occurrence from `from` on; -1: none. */
-static int64_t find(Str s, Str what, uint32_t from)
-{
-    if (what.len == 0) return from;
-    if (from > s.len) return -1;
-    const char *at = memmem(s.ptr + from, s.len - from, what.ptr, what.len);
-    return at == NULL ? -1 : at - s.ptr;
-}
-
 /* Stretch by stretch, each longer than its part so that an occurrence across its end is seen. */
 tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64_t *at, Error *err)
 {
@@ -338,7 +329,7 @@ tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64
         uint32_t left = s.len - from;
         bool last = left < STRETCH || left - STRETCH < what.len;
         TRY(cancel_poll(ctx->cancel, err));
-        *at = find((Str){s.ptr, last ? s.len : from + STRETCH + what.len - 1}, what, from);
+        *at = text_search((Str){s.ptr, last ? s.len : from + STRETCH + what.len - 1}, what, from);
         if (last) break;
     }
     return TCUDB_OK;
@@ -366,7 +357,7 @@ static tcudb_status replace_all(EvalCtx *ctx, Str s, Str from, Str with, Str *ou
     uint32_t steps = 0;
     *out = s;
     if (from.len == 0) return TCUDB_OK;
-    for (int64_t at = find(s, from, 0); at >= 0; at = find(s, from, (uint32_t)at + from.len), hits++)
+    for (int64_t at = text_search(s, from, 0); at >= 0; at = text_search(s, from, (uint32_t)at + from.len), hits++)
         TRY(text_poll(ctx, &steps, err));
     if (hits == 0) return TCUDB_OK;
     char *to = NULL;
@@ -374,7 +365,7 @@ static tcudb_status replace_all(EvalCtx *ctx, Str s, Str from, Str with, Str *ou
     TRY(text_room(ctx, size, &to, err));
     *out = (Str){to, (uint32_t)size};
     uint32_t done = 0;
-    for (int64_t at = find(s, from, 0); at >= 0; at = find(s, from, done)) {
+    for (int64_t at = text_search(s, from, 0); at >= 0; at = text_search(s, from, done)) {
         TRY(text_poll(ctx, &steps, err));
         memcpy(to, s.ptr + done, (size_t)at - done);
         to += at - done;
@@ -403,7 +394,8 @@ static tcudb_status split(const EvalCtx *ctx, Str s, Str delimiter, int64_t fiel
     if (delimiter.len == 0) return TCUDB_OK;
     if (field < 0) {
         int64_t parts = 1;
-        for (int64_t at = find(s, delimiter, 0); at >= 0; at = find(s, delimiter, (uint32_t)at + delimiter.len)) {
+        for (int64_t at = text_search(s, delimiter, 0); at >= 0;
+             at = text_search(s, delimiter, (uint32_t)at + delimiter.len)) {
             parts++;
             TRY(text_poll(ctx, &steps, err));
         }
@@ -412,7 +404,7 @@ static tcudb_status split(const EvalCtx *ctx, Str s, Str delimiter, int64_t fiel
     }
     for (int64_t at = 0; at >= 0 && field > 0; field--) {
         TRY(text_poll(ctx, &steps, err));
-        at = find(s, delimiter, start);
+        at = text_search(s, delimiter, start);
         uint32_t end = at < 0 ? s.len : (uint32_t)at;
         if (field == 1) *out = (Str){s.ptr + start, end - start};
         start = end + delimiter.len;

@@ -175,6 +175,8 @@ tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err) MUST_CH
 
 /* Byte offset in s of the first occurrence of `what` from `from` on; -1: none. */
 tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64_t *at, Error *err) MUST_CHECK;
+/* The same in one go, for texts that are not long. */
+int64_t text_search(Str s, Str what, uint32_t from);
 
 /* Writes the value's bits where a vector keeps them. */
 void value_store(const Value *value, Phys phys, void *to);

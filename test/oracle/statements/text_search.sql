@@ -1,0 +1,23 @@
+-- Searches and comparisons of texts around the widths that are looked at at once: 8 and 64 bytes, needles of 32.
+create table h as select i, j, repeat('ab', i) || repeat('c', j) || 'ä' || repeat('ab', i) as s from generate_series(0, 40) i, generate_series(0, 9) j;
+create table p as select n, substr('abababababababababababababababababababababababcccccccä', n, k) as w, k from generate_series(1, 55, 3) n, (values (1), (2), (3), (7), (8), (9), (31), (32), (33), (40)) v(k);
+select sum(strpos(s, w)), count(*) filter (where strpos(s, w) > 0), max(strpos(s, w)) from h, p;
+select w, sum(strpos(s, w)) from h, p group by w order by w;
+select count(*) from h, p where s like '%' || w || '%';
+select count(*) from h, p where s like w || '%';
+select count(*) from h, p where s like '%' || w;
+select count(*), sum(length(replace(s, w, '-'))) from h, p where w <> '';
+select count(*), sum(length(split_part(s, w, 2))) from h, p where w <> '';
+select count(*) filter (where s like '%cä%'), count(*) filter (where s like '%ca%'), count(*) filter (where s like '%c%'), count(*) filter (where s like '%ba%ä%ba%') from h;
+select count(*) filter (where s like 'a%'), count(*) filter (where s like 'ababab%'), count(*) filter (where s like 'abababa%'), count(*) filter (where s like 'abababab%'), count(*) filter (where s like 'ababababa%'), count(*) filter (where s like 'ä%'), count(*) filter (where s like 'äab%'), count(*) filter (where s like 'ccccccccc%') from h;
+select count(*) filter (where s not like 'abab%'), count(*) filter (where s like 'ab\%%'), count(*) filter (where s like '_bab%'), count(*) filter (where s like ''), count(*) filter (where s like '%') from h;
+select count(*) filter (where s ilike 'ABAB%'), count(*) filter (where s ilike '%BC%') from h;
+select count(*) filter (where a.s < b.s), count(*) filter (where a.s <= b.s), count(*) filter (where a.s = b.s), count(*) filter (where a.s > b.s) from h a, h b where a.j < 4 and b.j < 4;
+select count(*) filter (where s > 'ababababä'), count(*) filter (where s < 'abababab'), count(*) filter (where s >= 'ababababa'), count(*) filter (where s < 'ä'), count(*) filter (where s > ''), count(*) filter (where s between 'abababa' and 'ababababc') from h;
+select min(s), max(s) from h;
+select s from h order by s limit 9;
+select s from h order by s desc limit 9;
+select md5(s), md5(w) from h, p where i = 3 and j = 2 and k < 4 order by 1, 2;
+select md5(''), md5(null), md5(repeat('x', 1000)), md5('ä');
+select upper(s), lower(upper(s)) from (select replace(s, 'ä', '@[`{') s from h where i in (5, 32) and j in (0, 3)) x;
+select upper(''), upper('x@[`{z'), lower('X@[`{Z');
