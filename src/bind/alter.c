@@ -330,6 +330,15 @@ static tcudb_status drop_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd,
 
 /* ---- the statement */
 
+/* By the parser's name for it: AT_ChangeOwner. */
+static tcudb_status refuse_command(const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    const ProtobufCEnumValue *value =
+        protobuf_c_enum_descriptor_get_value(&pg_query__alter_table_type__descriptor, (int)cmd->subtype);
+    bool known = value != NULL && strncmp(value->name, "AT_", 3) == 0;
+    return error_unsupported(err, 0, "ALTER TABLE (%s)", known ? value->name + 3 : "this form");
+}
+
 static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     switch (cmd->subtype) {
@@ -341,8 +350,9 @@ static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType: return change_type(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint: return add_constraint(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: return drop_constraint(a, cmd, err);
-    default: return error_unsupported(err, 0, "this form of ALTER TABLE");
+    default: break;
     }
+    return refuse_command(cmd, err);
 }
 
 /* The INSERT into the new table, which session/ makes before it runs. */

@@ -61,6 +61,7 @@ tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err)
     case PG_QUERY__NODE__NODE_INSERT_STMT: return bind_insert(b, node->insert_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_DELETE_STMT: return bind_delete(b, node->delete_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_UPDATE_STMT: return bind_update(b, node->update_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_MERGE_STMT: return bind_merge(b, node->merge_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CREATE_STMT: return bind_ddl_create_table(b, node->create_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CREATE_TABLE_AS_STMT:
         return bind_ddl_create_table_as(b, node->create_table_as_stmt, stmt, err);
@@ -89,6 +90,24 @@ static tcudb_status finish_params(Binder *b, Stmt *stmt, Error *err)
     return TCUDB_OK;
 }
 
+/* The parts of a statement see one snapshot: a table that two of them change would have to be two. */
+static tcudb_status finish_steps(const Binder *b, Stmt *stmt, Error *err)
+{
+    bool changes = stmt->plan != NULL && plan_writes(stmt->plan);
+    stmt->steps = b->steps;
+    stmt->nsteps = b->nsteps;
+    if (stmt->merge) return TCUDB_OK;
+    if (b->nsteps > 0 && stmt->kind != STMT_QUERY) return error_unsupported(err, 0, "a data-modifying WITH here");
+    for (uint32_t i = 0; i < b->nsteps; i++) {
+        bool again = changes && str_equal(b->steps[i].table, stmt->name);
+        for (uint32_t k = 0; k < i; k++) again = again || str_equal(b->steps[i].table, b->steps[k].table);
+        if (again)
+            return error_unsupported(err, 0, "changing \"" STR_FMT "\" twice in one statement",
+                                     STR_ARG(b->steps[i].table));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, Stmt **out, Error *err)
 {
     Binder binder = {.arena = arena, .env = env, .ast = ast, .next_col = 1};
@@ -98,6 +117,7 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     TRY(bind_any(&binder, ast->node, stmt, err));
     TRY(bind_with_finish(&binder, err));
     TRY(finish_params(&binder, stmt, err));
+    TRY(finish_steps(&binder, stmt, err));
     stmt->next_col = binder.next_col;
     stmt->sequences = binder.sequences;
     stmt->nsequences = binder.nsequences;

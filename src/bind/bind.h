@@ -36,6 +36,7 @@ typedef enum StmtKind {
     STMT_CREATE_SEQUENCE, /* table, name; flag: IF NOT EXISTS */
     STMT_ALTER_SEQUENCE,  /* table, name, restart; flag: it does not exist, and that is no error */
     STMT_NOTE,            /* table: the definition with the note, of the table `name`; flag: it is not there yet */
+    STMT_SET_MODES,       /* SET TRANSACTION ... */
     STMT_DISCARD,         /* name: what; flag: ALL */
     STMT_CALL,            /* CALL ssb(scale => 1): a procedure of files/proc.def */
     STMT_NOTHING          /* accepted and ignored: ANALYZE, VACUUM, CHECKPOINT is not (folds the log) */
@@ -47,6 +48,13 @@ typedef struct StmtOption {
     Value value; /* null: given without a value */
     int position;
 } StmtOption;
+
+/* A plan that runs before the statement's own: a data-modifying query of WITH. */
+typedef struct StmtStep {
+    Plan *plan;
+    KeptRows *kept; /* where its rows go */
+    Str table;      /* that it changes */
+} StmtStep;
 
 typedef struct Stmt {
     StmtKind kind;
@@ -66,6 +74,7 @@ typedef struct Stmt {
     Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
     const Str *names;      /* DROP a, b; TRUNCATE a, b */
     TableDef table;        /* CREATE TABLE */
+    bool read_only;        /* BEGIN, SET TRANSACTION: READ ONLY */
     bool sequence;         /* DROP SEQUENCE */
     bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
     bool advances;         /* takes numbers from sequences or sets them */
@@ -81,6 +90,11 @@ typedef struct Stmt {
     int64_t restart_value;
     const Str *sequences;
     uint32_t nsequences;
+    const StmtStep *steps;
+    uint32_t nsteps;
+    bool merge;              /* the steps are all: the first one's rows are those to be changed */
+    uint32_t merge_rowid;    /* of that one's columns the row id; the last is the number of the clause */
+    uint64_t merge_once;     /* clauses (from bit 0) that may change a row once only */
     const TableDef *serials; /* CREATE, ALTER TABLE: sequences of its columns, to be made with it */
     uint32_t nserials;
     const Ast *ast; /* of the statement itself (PREPARE: of the inner one) */

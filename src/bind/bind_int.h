@@ -25,6 +25,7 @@ typedef struct CteEntry {
     bool recursive;         /* its plan is a RECURSIVE node */
     bool in_own_term;       /* while its recursive term is bound: a reference reads the work table */
     bool never_materialize; /* NOT MATERIALIZED */
+    bool no_rows;           /* changes rows without RETURNING */
     uint32_t self_refs;
 } CteEntry;
 
@@ -46,8 +47,10 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
-    bool no_params; /* in a view */
-    bool temp_used; /* the text itself, not a view in it, names a temporary table */
+    bool no_params;  /* in a view */
+    bool temp_used;  /* the text itself, not a view in it, names a temporary table */
+    StmtStep *steps; /* data-modifying queries of WITH */
+    uint32_t nsteps, cap_steps;
     Str *sequences; /* that the statement's functions name */
     uint32_t nsequences, cap_sequences;
     const TableDef *new_sequences; /* of serial columns that it defines */
@@ -476,6 +479,7 @@ tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node
 tcudb_status bind_insert(Binder *b, const PgQuery__InsertStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_delete(Binder *b, const PgQuery__DeleteStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_merge(Binder *b, const PgQuery__MergeStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStmt *node, Stmt *stmt,
                                       Error *err) MUST_CHECK;
@@ -538,6 +542,8 @@ tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Erro
 tcudb_status bind_comment(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* A definition to be changed, with room for more checks. */
 tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err) MUST_CHECK;
+/* 0A000 with the name of the statement. */
+tcudb_status bind_refuse_by_name(const Binder *b, Error *err) MUST_CHECK;
 /* Everything else. */
 tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Error *err) MUST_CHECK;

@@ -321,6 +321,9 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     b->no_params = true;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
     if (b->temp_used) return error_unsupported(err, 0, "a view of a temporary table");
+    if (b->nsteps > 0)
+        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
+                         "views must not contain data-modifying statements in WITH");
     if (node->n_aliases > plan->ncols) {
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns");
     }
@@ -383,7 +386,7 @@ tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt,
         stmt->kind = STMT_NOTHING; /* unless it is a key's: CREATE INDEX made nothing else */
         stmt->tag = "DROP INDEX";
         break;
-    default: return error_unsupported(err, 0, "DROP of this kind of object");
+    default: return bind_refuse_by_name(b, err);
     }
     TRY(drop_names(b, node, stmt, err));
     if (node->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) return TCUDB_OK;

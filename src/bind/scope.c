@@ -209,6 +209,14 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
     return no_item(block, name, position, err);
 }
 
+static bool is_system_column(Str name)
+{
+    static const char *const names[] = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (str_equal(name, str_of(names[i]))) return true;
+    return false;
+}
+
 static tcudb_status bare_column(Binder *b, Block *block, Str name, int position, Expr **out, Error *err)
 {
     for (Block *at = block; at != NULL; at = at->outer) {
@@ -223,6 +231,7 @@ static tcudb_status bare_column(Binder *b, Block *block, Str name, int position,
         if (find_item(at, name, &n) != NULL)
             return error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
     }
+    if (is_system_column(name)) return error_unsupported(err, position, "the system column " STR_FMT, STR_ARG(name));
     tcudb_status status =
         error_at(err, SQLSTATE_UNDEFINED_COLUMN, position, "column \"" STR_FMT "\" does not exist", STR_ARG(name));
     bind_hint_column(block, (Str){0}, name, err);

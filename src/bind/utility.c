@@ -66,10 +66,24 @@ tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Er
 
 /* ---- transactions */
 
+/* READ ONLY among a transaction's modes. */
+static bool is_read_only(Node *const *modes, size_t n)
+{
+    bool yes = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!NODE_IS(modes[i], DEF_ELEM) || strcmp(modes[i]->def_elem->defname, "transaction_read_only") != 0) continue;
+        const Node *value = modes[i]->def_elem->arg;
+        yes = NODE_IS(value, A_CONST) && value->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL &&
+              value->a_const->ival->ival != 0;
+    }
+    return yes;
+}
+
 static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt *stmt, Error *err)
 {
     stmt->name = str_of(node->savepoint_name);
     if (node->chain) return error_unsupported(err, 0, "AND CHAIN");
+    stmt->read_only = is_read_only(node->options, node->n_options);
     static const struct {
         PgQuery__TransactionStmtKind node;
         StmtKind kind;
@@ -130,7 +144,10 @@ static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, St
         return TCUDB_OK;
     case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI: /* TRANSACTION, SESSION CHARACTERISTICS: there is one isolation
                                                         level */
-        stmt->kind = STMT_NOTHING;
+        stmt->kind = STMT_SET_MODES;
+        stmt->read_only = is_read_only(node->args, node->n_args);
+        if (stmt->read_only && strcmp(node->name, "TRANSACTION") != 0)
+            return error_unsupported(err, 0, "SET %s READ ONLY", node->name);
         return TCUDB_OK;
     default: return error_unsupported(err, 0, "SET ... FROM CURRENT");
     }
@@ -259,23 +276,37 @@ static tcudb_status bind_discard(const PgQuery__DiscardStmt *node, Stmt *stmt)
     return TCUDB_OK;
 }
 
-/* The first words of the statement, in capitals: CREATE EXTENSION. */
-static tcudb_status refuse_by_name(const Binder *b, Error *err)
+/* The first word of the statement in capitals, of some the first two: CREATE EXTENSION. */
+tcudb_status bind_refuse_by_name(const Binder *b, Error *err)
 {
+    static const char *const two[] = {"CREATE", "ALTER", "DROP", "REFRESH", "IMPORT", "SECURITY", "REASSIGN"};
     char words[48];
-    size_t n = 0, nwords = 0;
+    size_t n = 0, wanted = 1, nwords = 0;
     Str text = b->ast->text;
-    for (size_t i = 0; i < text.len && n + 1 < sizeof words && nwords < 2; i++) {
+    for (size_t i = 0; i < text.len && n + 1 < sizeof words && nwords < wanted; i++) {
         char c = text.ptr[i];
         bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (letter)
+        if (letter) {
             words[n++] = (char)(c & ~0x20);
-        else if (n > 0 && words[n - 1] != ' ' && ++nwords < 2)
-            words[n++] = ' ';
+            continue;
+        }
+        if (n == 0 || words[n - 1] == ' ') continue;
+        words[n] = '\0';
+        for (size_t k = 0; k < sizeof two / sizeof two[0] && nwords == 0; k++)
+            if (strcmp(words, two[k]) == 0) wanted = 2;
+        if (++nwords < wanted) words[n++] = ' ';
     }
     while (n > 0 && words[n - 1] == ' ') n--;
     words[n] = '\0';
     return error_unsupported(err, 0, "%s", n == 0 ? "this kind of statement" : words);
+}
+
+/* There is one schema. */
+static tcudb_status bind_create_schema(const Binder *b, const PgQuery__CreateSchemaStmt *node, Stmt *stmt, Error *err)
+{
+    if (strcmp(node->schemaname, "public") != 0) return bind_refuse_by_name(b, err);
+    if (!node->if_not_exists) return error_set(err, SQLSTATE_DUPLICATE_SCHEMA, "schema \"public\" already exists");
+    return nothing(stmt, "CREATE SCHEMA");
 }
 
 /* What has nothing to do here, under PostgreSQL's tag. */
@@ -290,8 +321,8 @@ static tcudb_status bind_harmless(const Binder *b, const Node *node, Stmt *stmt,
     case PG_QUERY__NODE__NODE_NOTIFY_STMT: return nothing(stmt, "NOTIFY");
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
     case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
-    case PG_QUERY__NODE__NODE_MERGE_STMT: return error_unsupported(err, 0, "MERGE");
-    default: return refuse_by_name(b, err);
+    case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return bind_create_schema(b, node->create_schema_stmt, stmt, err);
+    default: return bind_refuse_by_name(b, err);
     }
 }
 

@@ -6,7 +6,7 @@
  * RECURSIVE queries of the form start UNION [ALL] step become a RECURSIVE node, in whose step the reference is a
  * WORK_SCAN.
  *
- * Limits: a WITH RECURSIVE query may refer to itself once, and not to queries after it in the list.
+ * WITH RECURSIVE queries are bound in the order of their references. Limit: one may refer to itself once.
  */
 #include "bind/bind_int.h"
 
@@ -239,12 +239,56 @@ static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling
     return TCUDB_OK;
 }
 
+/* ---- data-modifying queries: each is a step that runs before the statement (session/steps.c) */
+
+static tcudb_status bind_change(Binder *b, const Node *node, Stmt *stmt, Error *err)
+{
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_INSERT_STMT: return bind_insert(b, node->insert_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_DELETE_STMT: return bind_delete(b, node->delete_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_UPDATE_STMT: return bind_update(b, node->update_stmt, stmt, err);
+    default: return error_unsupported(err, 0, "this kind of statement in WITH");
+    }
+}
+
+/* What stands for its rows until they are there. */
+static tcudb_status rows_of_step(Binder *b, const Plan *change, KeptRows *kept, Plan **out, Error *err)
+{
+    *out = plan_new(b->arena, PLAN_VALUES, 0, change->ncols, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < change->ncols; i++)
+        (*out)->cols[i] = bind_new_col(b, change->cols[i].type, change->cols[i].name);
+    (*out)->values.kept = kept;
+    return TCUDB_OK;
+}
+
+static tcudb_status bind_step_query(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
+                                    Error *err)
+{
+    CteEntry *entry = NULL, *before = b->ctes;
+    Stmt change = {0};
+    if (outer != NULL || sibling != NULL || b->view_depth > 0)
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, bind_position(b, node->location),
+                        "WITH clause containing a data-modifying statement must be at the top level");
+    TRY(bind_change(b, node->ctequery, &change, err));
+    b->ctes = before;
+    KeptRows *kept = ARENA_NEW(b->arena, KeptRows, err);
+    TRY_PTR(kept);
+    TRY_PTR(b->steps = ARENA_MORE(b->arena, b->steps, b->nsteps, &b->cap_steps, err));
+    b->steps[b->nsteps++] = (StmtStep){change.plan, kept, change.name};
+    TRY(new_entry(b, node, &entry, err));
+    TRY(rows_of_step(b, change.plan, kept, &entry->cte->plan, err));
+    TRY(cte_names(b, node, entry->cte->plan, entry, err));
+    entry->no_rows = change.plan->ncols == 0;
+    push(b, entry);
+    return TCUDB_OK;
+}
+
 static tcudb_status bind_one(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
                              bool recursive, Error *err)
 {
     int position = bind_position(b, node->location);
-    if (!NODE_IS(node->ctequery, SELECT_STMT))
-        return error_unsupported(err, position, "a data-modifying statement in WITH");
+    if (!NODE_IS(node->ctequery, SELECT_STMT)) return bind_step_query(b, outer, sibling, node, err);
     if (node->search_clause != NULL || node->cycle_clause != NULL) {
         return error_unsupported(err, position, "SEARCH and CYCLE");
     }
@@ -267,7 +311,31 @@ static tcudb_status bind_one(Binder *b, Block *outer, const Block *sibling, cons
     return TCUDB_OK;
 }
 
-tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const PgQuery__WithClause *with, Error *err)
+/* WITH RECURSIVE: whether a query refers to another that is not bound yet. */
+static bool waits(const PgQuery__WithClause *with, const bool *bound, size_t i)
+{
+    const ProtobufCMessage *query = &with->ctes[i]->common_table_expr->ctequery->base;
+    for (size_t k = 0; k < with->n_ctes; k++)
+        if (k != i && !bound[k] && mentions(query, with->ctes[k]->common_table_expr->ctename)) return true;
+    return false;
+}
+
+/* The next query to bind: of WITH in the order written, of WITH RECURSIVE those first that others refer to. */
+static tcudb_status next_query(const Binder *b, const PgQuery__WithClause *with, const bool *bound, size_t *out,
+                               Error *err)
+{
+    size_t first = with->n_ctes;
+    for (*out = 0; *out < with->n_ctes; ++*out) {
+        if (bound[*out]) continue;
+        if (first == with->n_ctes) first = *out;
+        if (!with->recursive || !waits(with, bound, *out)) return TCUDB_OK;
+    }
+    return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
+                    bind_position(b, with->ctes[first]->common_table_expr->location),
+                    "mutual recursion between WITH items is not implemented");
+}
+
+static tcudb_status check_names(const Binder *b, const PgQuery__WithClause *with, Error *err)
 {
     for (size_t i = 0; i < with->n_ctes; i++) {
         assert(NODE_IS(with->ctes[i], COMMON_TABLE_EXPR));
@@ -277,7 +345,20 @@ tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const
             return error_at(err, SQLSTATE_DUPLICATE_ALIAS, bind_position(b, node->location),
                             "WITH query name \"%s\" specified more than once", node->ctename);
         }
-        TRY(bind_one(b, outer, sibling, node, with->recursive, err));
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status bind_with_push(Binder *b, Block *outer, const Block *sibling, const PgQuery__WithClause *with, Error *err)
+{
+    bool *bound = ARENA_ARRAY(b->arena, bool, with->n_ctes, err);
+    TRY_PTR(bound);
+    TRY(check_names(b, with, err));
+    for (size_t i = 0; i < with->n_ctes; i++) {
+        size_t next = 0;
+        TRY(next_query(b, with, bound, &next, err));
+        TRY(bind_one(b, outer, sibling, with->ctes[next]->common_table_expr, with->recursive, err));
+        bound[next] = true;
     }
     return TCUDB_OK;
 }
@@ -303,6 +384,9 @@ tcudb_status bind_with_share(Binder *b, const char *name, Plan *query, bool copy
 tcudb_status bind_with_scan(Binder *b, CteEntry *entry, int position, Plan **out, Error *err)
 {
     const Plan *query = entry->cte->plan;
+    if (entry->no_rows)
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "WITH query \"" STR_FMT "\" does not have a RETURNING clause", STR_ARG(entry->name));
     if (entry->in_own_term && entry->self_refs++ > 0) {
         return error_at(err, SQLSTATE_INVALID_RECURSION, position,
                         "recursive reference to query \"" STR_FMT "\" must not appear more than once",
@@ -360,6 +444,7 @@ tcudb_status bind_with_finish(Binder *b, Error *err)
         TRY(plan_free_cols(b->arena, entry->cte->plan, &cols, &n, err));
         bool shared = entry->cte->uses > 1 && n == 0 && !entry->never_materialize;
         if (entry->cte->materialize || entry->recursive) shared = n == 0;
+        if (b->nsteps > 0) shared = false; /* the uses may be in plans that run one after the other */
         if (shared) {
             entry->cte->materialize = true;
             continue;

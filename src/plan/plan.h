@@ -174,6 +174,12 @@ typedef struct TableFuncCall {
     const char *name;
 } TableFuncCall;
 
+/* Rows that a part of the statement put out before: see session/steps.c. */
+typedef struct KeptRows {
+    Expr **cells; /* row by row */
+    uint64_t nrows;
+} KeptRows;
+
 struct Plan {
     PlanKind kind;
     uint32_t ninputs; /* 0..n; joins and applies: 2 (left, right) */
@@ -205,6 +211,7 @@ struct Plan {
         struct { /* VALUES: nrows x ncols expressions without columns (or outer ones) */
             Expr **rows_exprs;
             uint64_t nrows;
+            KeptRows *kept; /* where they come from before the plan is optimised; NULL: they are there */
         } values;
         struct { /* FILTER */
             Expr **conds;

@@ -196,6 +196,8 @@ static tcudb_status explain_inner(Run *run, Explain *explain, Error *err)
     assert(inner != NULL);
     TRY(read_options(run->stmt, explain, err));
     if (inner->kind == STMT_EXECUTE) TRY(session_bind_execute(run, inner, &inner, err));
+    if (run->stmt->nsteps > 0 || inner->nsteps > 0)
+        return error_unsupported(err, 0, "EXPLAIN of %s", inner->merge ? "MERGE" : "a data-modifying WITH");
     if (inner->plan == NULL) return error_unsupported(err, 0, "EXPLAIN %s", inner->tag);
     if (inner->kind == STMT_CREATE_TABLE && explain->analyze)
         return error_unsupported(err, 0, "EXPLAIN ANALYZE of CREATE TABLE AS");

@@ -84,7 +84,7 @@ void session_notify(Session *session, const char *severity, const char *sqlstate
 
 const char *session_tag(const char *tag, uint64_t rows, char buffer[SESSION_TAG_MAX])
 {
-    static const char *const counted[] = {"SELECT", "UPDATE", "DELETE", "COPY"};
+    static const char *const counted[] = {"SELECT", "UPDATE", "DELETE", "COPY", "MERGE"};
     unsigned long long n = rows;
     if (strcmp(tag, "INSERT") == 0) {
         snprintf(buffer, SESSION_TAG_MAX, "INSERT 0 %llu", n);

@@ -29,6 +29,7 @@ struct Session {
     Settings at_commit; /* what COMMIT leaves: SET LOCAL changes only `settings` */
     Txn *txn;           /* NULL: none open */
     bool block;         /* opened by BEGIN */
+    bool read_only;     /* the transaction may not write, but to temporary tables */
     bool failed;        /* a statement of the block failed: only ROLLBACK helps */
     int64_t now;        /* start of the transaction, as a TIMESTAMP value */
     Point *points;
@@ -71,6 +72,7 @@ tcudb_status session_commit(Session *session, Error *err) MUST_CHECK;
 void session_rollback(Session *session);
 /* BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO. */
 tcudb_status session_run_txn(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_set_modes(Run *run, Error *err) MUST_CHECK;
 void session_free_points(Session *session);
 
 /* ---- temp.c: temporary tables */
@@ -96,6 +98,10 @@ tcudb_status session_with_sequences(Run *run, const Stmt *stmt, tcudb_status (*b
                                     void *ctx, Error *err) MUST_CHECK;
 void session_sequences_committed(Session *session);
 void session_free_sequences(Session *session);
+
+/* ---- steps.c: what runs before a statement's own plan */
+
+tcudb_status session_run_steps(Run *run, Error *err) MUST_CHECK;
 
 /* ---- notes.c: COMMENT ON */
 

@@ -31,7 +31,7 @@ static bool query_writes(const Stmt *stmt)
 static bool stmt_writes(const Stmt *stmt)
 {
     switch (stmt->kind) {
-    case STMT_QUERY: return query_writes(stmt) || stmt->advances;
+    case STMT_QUERY: return query_writes(stmt) || stmt->advances || stmt->nsteps > 0;
     case STMT_CREATE_TABLE:
     case STMT_CREATE_VIEW:
     case STMT_DROP:
@@ -74,12 +74,26 @@ static bool may_write_temp(const Session *session, Str text)
     return txn_has_temp(session->txn) || session_word_in(session_first_word(rest), temp, sizeof temp / sizeof temp[0]);
 }
 
+/* BEGIN READ ONLY: temporary tables may be filled, but not made. */
+static tcudb_status check_read_only(const Run *run, const Stmt *stmt, Error *err)
+{
+    bool fills = stmt->kind == STMT_QUERY || stmt->kind == STMT_COPY_FROM;
+    if (!run->session->read_only || !stmt_writes(stmt)) return TCUDB_OK;
+    if (fills && session_writes_temp(run->session, stmt)) return TCUDB_OK;
+    const char *tag = stmt->kind != STMT_CREATE_TABLE ? stmt->tag
+                      : stmt->plan == NULL            ? "CREATE TABLE"
+                                                      : "CREATE TABLE AS";
+    return error_set(err, SQLSTATE_READ_ONLY_SQL_TRANSACTION, "cannot execute %s in a read-only transaction", tag);
+}
+
 tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out, Error *err)
 {
-    static const char *const writers[] = {"insert", "update", "delete", "create", "drop", "truncate", "alter", "call"};
+    static const char *const writers[] = {"insert",   "update", "delete", "create", "drop",
+                                          "truncate", "alter",  "call",   "merge"};
     bool writes = session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0]);
-    if (writes && !may_write_temp(run->session, ast->text)) TRY(lock(run, ast, err));
+    if (writes && !run->session->read_only && !may_write_temp(run->session, ast->text)) TRY(lock(run, ast, err));
     TRY(session_bind(run, ast, types, ntypes, out, err));
+    TRY(check_read_only(run, *out, err));
     if (run->locked || !stmt_writes(*out) || session_writes_temp(run->session, *out)) return TCUDB_OK;
     TRY(lock(run, ast, err));
     return session_bind(run, ast, types, ntypes, out, err);
@@ -88,6 +102,8 @@ tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, ui
 static tcudb_status run_query(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
+    TRY(session_run_steps(run, err));
+    if (stmt->merge) return TCUDB_OK;
     assert(stmt->plan != NULL);
     if (stmt_returns_rows(stmt)) TRY(session_columns(run->sink, stmt->plan->cols, stmt->plan->ncols, err));
     return session_run_plan(run, stmt, stmt->plan, err);
@@ -122,6 +138,7 @@ tcudb_status session_dispatch(Run *run, Error *err)
     case STMT_CREATE_SEQUENCE: return session_create_sequence(run, err);
     case STMT_ALTER_SEQUENCE: return session_alter_sequence(run, err);
     case STMT_NOTE: return session_note(run, err);
+    case STMT_SET_MODES: return session_set_modes(run, err);
     case STMT_DISCARD: return session_discard(run, err);
     case STMT_NOTHING: return TCUDB_OK;
     }

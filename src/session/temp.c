@@ -46,6 +46,8 @@ bool session_writes_temp(const Session *session, const Stmt *stmt)
 {
     Txn *txn = session->txn;
     if (stmt->advances && !all_temp(txn, stmt->sequences, stmt->nsequences)) return false;
+    for (uint32_t i = 0; i < stmt->nsteps; i++)
+        if (!txn_is_temp(txn, stmt->steps[i].table)) return false;
     switch (stmt->kind) {
     case STMT_CREATE_SEQUENCE:
     case STMT_CREATE_TABLE: return stmt->table.temp != TEMP_NONE;

@@ -31,6 +31,7 @@ tcudb_status session_begin(Session *session, bool block, Error *err)
     session->now = ((int64_t)at.tv_sec - EPOCH_2000) * 1000000 + at.tv_nsec / 1000;
     session->block = block;
     session->failed = false;
+    session->read_only = false;
     session->at_begin = session->at_commit = session->settings;
     return TCUDB_OK;
 }
@@ -94,6 +95,18 @@ static tcudb_status run_begin(Run *run)
         session_notify(session, "WARNING", SQLSTATE_ACTIVE_SQL_TRANSACTION,
                        "there is already a transaction in progress");
     session->block = true;
+    session->read_only = session->read_only || run->stmt->read_only;
+    return TCUDB_OK;
+}
+
+/* SET TRANSACTION ...: there is one isolation level; READ ONLY counts to the transaction's end. */
+tcudb_status session_set_modes(Run *run, Error *err)
+{
+    (void)err;
+    if (!run->session->block)
+        session_notify(run->session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
+                       "SET TRANSACTION can only be used in transaction blocks");
+    run->session->read_only = run->session->read_only || run->stmt->read_only;
     return TCUDB_OK;
 }
 

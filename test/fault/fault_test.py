@@ -22,6 +22,11 @@ UPDATE kept SET s = 'changed' WHERE k = 17; DELETE FROM kept WHERE k BETWEEN 100
 ALTER TABLE made ADD COLUMN z int DEFAULT 1 CHECK (z > 0);
 SELECT count(*) FROM kept a JOIN kept b ON upper(a.s) = upper(b.s) WHERE a.s IN ('text 1', 'changed') AND a.k < 50 AND b.s = 'text 1';
 SELECT k, (SELECT max(n) FROM made WHERE g = k % 10) FROM kept WHERE s LIKE '%t 3' ORDER BY k LIMIT 2;
+CREATE TEMP TABLE tt AS SELECT k, s FROM kept WHERE k < 20; UPDATE tt SET s = 'temp' WHERE k = 3; DELETE FROM tt WHERE k = 4;
+CREATE TABLE ids(id serial PRIMARY KEY, v int, w int GENERATED ALWAYS AS (v * 2) STORED); COMMENT ON TABLE ids IS 'numbered';
+INSERT INTO ids(v) SELECT k FROM tt WHERE k > 0; SELECT currval('ids_id_seq'), nextval('ids_id_seq'), obj_description('ids'::regclass);
+SELECT c.relname, pg_get_constraintdef(k.oid) FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid ORDER BY 1, 2 LIMIT 3;
+SELECT string_to_table(s, ' '), regexp_split_to_table(s, 'x') FROM kept ORDER BY k LIMIT 3; DROP TABLE ids;
 INSERT INTO kept VALUES (17, 'changed') ON CONFLICT (k) DO UPDATE SET s = excluded.s || '' RETURNING k, s;
 """
 

@@ -36,7 +36,7 @@ def difference(ours, theirs, sql):
 def check(path, theirs):
     database = engine.Database(BUILD)
     ours, wrong = database.connect(), 0
-    for sql in ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public"):
+    for sql in ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "DISCARD TEMP", "DEALLOCATE ALL"):
         theirs.run(sql)
     for sql in statements(path):
         found = difference(ours.run(sql), theirs.run(sql), sql)
