@@ -266,6 +266,17 @@ static tcudb_status add_step(Merge *m, Plan *plan, KeptRows *kept, Error *err)
     return TCUDB_OK;
 }
 
+/* An UPDATE of every column. */
+static tcudb_status set_all(Merge *m, Plan *update, Error *err)
+{
+    uint32_t *columns = ARENA_ARRAY(m->b->arena, uint32_t, m->def->ncols, err);
+    TRY_PTR(columns);
+    for (uint32_t c = 0; c < m->def->ncols; c++) columns[c] = c;
+    update->modify.columns = columns;
+    update->modify.ncolumns = update->modify.nset = m->def->ncols;
+    return TCUDB_OK;
+}
+
 static tcudb_status change_step(Merge *m, const PgQuery__MergeStmt *node, PgQuery__CmdType kind, PlanKind plan_kind,
                                 Error *err)
 {
@@ -295,7 +306,8 @@ static tcudb_status change_step(Merge *m, const PgQuery__MergeStmt *node, PgQuer
     TRY_PTR(change);
     change->inputs[0] = rows;
     change->modify.table = m->def->name;
-    if (plan_kind != PLAN_DELETE) TRY(bind_row_checks(b, m->def, rows, first, change, err));
+    if (plan_kind != PLAN_DELETE) TRY(bind_row_checks(b, m->def, rows->cols + first, change, err));
+    if (plan_kind == PLAN_UPDATE) TRY(set_all(m, change, err));
     return add_step(m, change, none, err);
 }
 
