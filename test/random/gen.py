@@ -92,9 +92,13 @@ class Gen:
             return f"NULLIF({sub()}, {sub()})"
         if kind == "int":
             return self.pick([f"({sub()} + {sub()})", f"({sub()} - {sub()})", f"({sub()} * {self.r.randint(-2, 3)})",
-                              f"abs({sub()})", f"-({sub()})"])
+                              f"abs({sub()})", f"-({sub()})", f"{self.pick(['GREATEST', 'LEAST'])}({sub()}, {sub()})"])
         if kind == "num":
-            return self.pick([f"({sub()} + {sub()})", f"({sub()} - {sub('int')})", f"({sub()} * {self.r.randint(1, 3)})"])
+            return self.pick([f"({sub()} + {sub()})", f"({sub()} - {sub('int')})", f"({sub()} * {self.r.randint(1, 3)})",
+                              f"{self.pick(['round', 'trunc'])}({sub()}, {self.r.randint(0, 4)})",
+                              f"{self.pick(['round', 'trunc', 'ceil', 'floor', 'abs'])}({sub()})",
+                              f"{self.pick(['GREATEST', 'LEAST'])}({sub()}, {sub(self.pick(['int', 'num']))})",
+                              f"round({sub()} / {self.pick(['3', '0.7', '12.50'])}, {self.r.randint(1, 5)})"])
         if kind == "date":
             return f"({sub()} + {self.r.randint(-3, 3)})"
         if kind == "bool":

@@ -139,7 +139,11 @@ class Gen:
         whole = f"(PARTITION BY {part} ORDER BY {order})"
         call = self.pick([f"row_number() OVER {whole}", f"rank() OVER {whole}", f"sum(t.k) OVER {whole}", f"count(*) OVER (PARTITION BY {part})",
                           f"sum(t.m) OVER (PARTITION BY {part} ORDER BY {order} ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING)",
-                          f"length(lag(upper(t.s)) OVER {whole})", f"length(first_value(t.s || t.w) OVER {whole})", f"max(t.m) OVER (PARTITION BY {part})"])
+                          f"length(lag(upper(t.s)) OVER {whole})", f"length(first_value(t.s || t.w) OVER {whole})", f"max(t.m) OVER (PARTITION BY {part})",
+                          f"round(avg(t.m) OVER (PARTITION BY {part} ORDER BY {order} ROWS BETWEEN 5 PRECEDING AND 2 PRECEDING), 3)",
+                          f"count(t.m) FILTER (WHERE t.k % 3 = 0) OVER (ORDER BY {order} ROWS BETWEEN 20 PRECEDING AND 10 FOLLOWING)",
+                          f"sum(t.m) OVER (ORDER BY {order} ROWS BETWEEN UNBOUNDED PRECEDING AND 2 FOLLOWING)",
+                          f"dense_rank() OVER {whole}", f"ntile(5) OVER {whole}"])
         return f"SELECT count(z), sum(z), max(z) FROM (SELECT {call} z FROM {self.pick(['a', 'b'])} t{self.filters('t', 'WHERE')}) q"
 
     def ordered(self):
