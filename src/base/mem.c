@@ -13,6 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef TCUDB_TINY_ARENAS /* for fault injection: each allocation from an arena can fail, not each block's first */
+enum { TINY_ARENAS = true };
+#else
+enum { TINY_ARENAS = false };
+#endif
 enum { HUGE_PAGE = 2 << 20 }; /* blocks from this size on ask for huge pages: 512 times fewer faults */
 enum { MEM_ALIGN = 64, ARENA_FIRST = 4096, ARENA_MAX = 1 << 20, ARENA_ALIGN = 16, ARENA_LARGE = 4096 };
 
@@ -294,7 +299,7 @@ void *arena_alloc_raw(Arena *arena, size_t size, Error *err)
     size_t align = size >= ARENA_LARGE ? MEM_ALIGN : ARENA_ALIGN;
     size = size == 0 ? ARENA_ALIGN : (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
     while (size > arena->next_size / 4 && arena->next_size < ARENA_MAX) arena->next_size *= 2;
-    if (size > arena->next_size / 4) return alloc_own_block(arena, size, err);
+    if (TINY_ARENAS || size > arena->next_size / 4) return alloc_own_block(arena, size, err);
     size_t skip = -(uintptr_t)arena->at & (align - 1);
     if ((size_t)(arena->end - arena->at) < size + skip) {
         if (grow(arena, err) != TCUDB_OK) return NULL;

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
-SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 50
+SAMPLES = int(os.environ.get("TCUDB_FAULTS", "50").replace("all", "0"))
 SETUP = """
 CREATE TABLE a(k int, g int, x int, f float8, n bigint, h text);
 INSERT INTO a SELECT i % 37, i % 11, i % 9, i / 8.0, 4000000000000000000 - i, 'w' || i % 5 FROM generate_series(1, 400) t(i);

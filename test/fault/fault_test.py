@@ -2,7 +2,8 @@
 committed is lost and nothing half-done is seen.
 
 The script below runs in the shell with a preloaded library that fails the n-th call (fail_nth.c). CI samples n;
-TCUDB_FAULTS=all tries every one.
+TCUDB_FAULTS=all tries every one, a number so many. A build with -DTCUDB_TINY_ARENAS=ON makes each allocation from an arena
+one of these calls, by hand.
 """
 import os
 import pathlib
@@ -12,7 +13,7 @@ import sys
 import tempfile
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
-SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 60
+SAMPLES = int(os.environ.get("TCUDB_FAULTS", "60").replace("all", "0"))
 SETUP = "CREATE TABLE kept(k int PRIMARY KEY, s text CHECK (s <> '')); INSERT INTO kept SELECT i, 'text ' || i % 7 FROM generate_series(1, 5000) g(i)"
 SCRIPT = """
 BEGIN; INSERT INTO kept VALUES (-1, 'one'), (-2, 'two'); COMMIT;

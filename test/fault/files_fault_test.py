@@ -11,7 +11,7 @@ import tempfile
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
 DATA = pathlib.Path(__file__).resolve().parent.parent / "sql/files/data"
-SAMPLES = 0 if os.environ.get("TCUDB_FAULTS") == "all" else 50
+SAMPLES = int(os.environ.get("TCUDB_FAULTS", "50").replace("all", "0"))
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="tcudb-faults-"))
 # \\set ON_ERROR_STOP off: what follows a failed statement runs too, and the counts at the end are always printed
 SCRIPT = f"""

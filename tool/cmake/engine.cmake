@@ -8,6 +8,9 @@ file(GLOB_RECURSE ENGINE_SOURCES CONFIGURE_DEPENDS
 file(GLOB HOT_SOURCES CONFIGURE_DEPENDS src/exec/*.c src/exec/cpu/*.c src/expr/eval_run.c)
 set_source_files_properties(${HOT_SOURCES} PROPERTIES COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O3>")
 add_library(engine OBJECT ${ENGINE_SOURCES})
+if(TCUDB_TINY_ARENAS)
+  set_source_files_properties(src/base/mem.c PROPERTIES COMPILE_DEFINITIONS TCUDB_TINY_ARENAS)
+endif()
 target_include_directories(engine PUBLIC include src)
 target_include_directories(engine SYSTEM PRIVATE /usr/include/pg_query)
 
