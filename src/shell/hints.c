@@ -156,11 +156,13 @@ static const char *clause_hint(const char *sql, const char *place)
     return NULL;
 }
 
-static const char *syntax_hint(const char *sql, const char *place)
+static const char *syntax_hint(const char *sql, const char *place, const char *message)
 {
     const char *hint = foreign_statement(sql);
     if (hint != NULL) return hint;
     if (typographic(sql)) return TYPOGRAPHIC_HINT;
+    if (strncmp(message, "unterminated quoted string", 26) == 0)
+        return "A quote inside a text is written twice: 'it''s'.";
     if (strchr(sql, '`') != NULL) return "Names that need quotes take double quotes: \"name\".";
     if (strncasecmp(place, "auto_increment", 14) == 0 || strncasecmp(place, "autoincrement", 13) == 0)
         return "Number rows with generate_series or row ids of your own; columns do not count by themselves.";
@@ -285,7 +287,7 @@ const char *shell_mistake(const char *sql, const tcudb_error *err)
     const char *place = sql + at;
     if (strcmp(err->sqlstate, "42601") == 0 && strstr(err->message, "LIMIT #,#") != NULL)
         return "Use separate LIMIT and OFFSET clauses.";
-    if (strcmp(err->sqlstate, "42601") == 0) return syntax_hint(sql, place);
+    if (strcmp(err->sqlstate, "42601") == 0) return syntax_hint(sql, place, err->message);
     if (strcmp(err->sqlstate, "42703") == 0 && *place == '"')
         return "Double quotes are for names; a text value takes single quotes: 'text'.";
     if (strcmp(err->sqlstate, "42703") == 0 && typographic(sql)) return TYPOGRAPHIC_HINT;

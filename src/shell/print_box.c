@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NARROWEST = 12 }; /* a column is not cut below this */
+enum { NARROWEST = 12, LEAST = 2 }; /* a column is cut below the first only where no two fit otherwise */
 
 typedef struct Box {
     const Table *table;
@@ -94,6 +94,7 @@ static void fit(Box *box, size_t screen)
         box->left = (shown + 1) / 2;
         box->right = shown / 2;
     }
+    while (cap > LEAST && total_width(box, cap) > screen) cap--;
     while (cap < widest && total_width(box, cap + 1) <= screen) cap++; /* room that the hidden columns left */
     for (uint32_t c = 0; c < box->table->ncols; c++)
         if (box->widths[c] > cap) box->widths[c] = cap;

@@ -176,7 +176,7 @@ def cases():
     for sql, part in [("select \"text\"", "single quotes"), ("select * from `t`", "double quotes"), ("selct 1", "meant SELECT"),
                       ("select 1 a form t", "FROM"), ("create table x (a datetime)", "timestamp"), ("select 1 == 2", "written ="),
                       ("select top 3 * from t", "LIMIT"), ("use other", ".open"), ("select ‘x’", "typographic"),
-                      ("crate table x (a int)", "CREATE"), ("create table x (a string)", "text")]:
+                      ("select 'it's'", "twice"), ("crate table x (a int)", "CREATE"), ("create table x (a string)", "text")]:
         yield f"a hint for {sql}", ["-q", "-c", sql], "", "", ["HINT:", part], 3
     yield "show tables", ["-qAt", "-c", "create table t (a int); show tables"], "", "t|table|1|0|\n", "", 0
     yield "verbose errors", ["-q", "-v", "VERBOSITY=verbose", "-c", "select 1/0"], "", "", "ERROR:  22012: division by zero\n", 3

@@ -175,6 +175,13 @@ def cut_boxes():
     assert max(len(line.rstrip()) for line in boxes) <= 60
     t.send("\\q\n")
     assert t.end() == 0
+    t = Terminal("-q", cols=24)  # no two columns of the usual least width fit
+    t.expect(r"=> ")
+    shown = t.line("select 'abcdefghijklmnopqrstuvwxyz' as a, 12345678901 as b, 'x' as c;", r"2 of 3 columns shown\).*=> ")
+    boxes = [line for line in shown.splitlines() if line.startswith(("│", "┌", "└"))]
+    assert len(boxes) == 5 and max(len(line.rstrip()) for line in boxes) <= 24, shown
+    t.send("\\q\n")
+    assert t.end() == 0
 
 
 def completion():
