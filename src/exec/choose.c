@@ -46,6 +46,7 @@ static tcudb_status choose_op(const Chooser *c, PhysNode *node, Error *err)
         if (node->op == NULL || cost < best) {
             node->op = ops[i].op;
             best = cost;
+            snprintf(node->note, sizeof node->note, "%s", why);
         }
     }
     if (node->op == NULL) return error_unsupported(err, 0, "the plan node \"%s\"", plan_kind_name(node->plan->kind));

@@ -136,20 +136,33 @@ void exec_end(Exec *x)
     pthread_mutex_destroy(&x->lock);
 }
 
+/* CTEs that the child runs for itself are its own. */
+static tcudb_status inherit(Exec *parent, Exec *child, Error *err)
+{
+    child->parent = parent;
+    child->frames = parent->frames;
+    child->cte_rows = ARENA_ARRAY(&child->arena, Rows *, parent->phys->nctes + 1, err);
+    TRY_PTR(child->cte_rows);
+    memcpy(child->cte_rows, parent->cte_rows, parent->phys->nctes * sizeof *child->cte_rows);
+    return TCUDB_OK;
+}
+
 tcudb_status exec_child_new(Exec *parent, Worker *caller, Exec *child, Error *err)
 {
     tcudb_status status = exec_begin(child, parent->env, parent->phys, 1, err);
-    child->parent = parent;
     child->serial = true;
-    child->cte_rows = parent->cte_rows;
-    child->frames = parent->frames;
     if (status == TCUDB_OK) {
         child->workers[0].ctx.random[0] = caller->ctx.random[0]++;
-        child->cte_rows = ARENA_ARRAY(&child->arena, Rows *, parent->phys->nctes + 1, err);
-        if (child->cte_rows == NULL) return TCUDB_NOMEM;
-        memcpy(child->cte_rows, parent->cte_rows, parent->phys->nctes * sizeof *child->cte_rows);
+        status = inherit(parent, child, err);
     }
     return status;
+}
+
+tcudb_status exec_inner_new(Exec *parent, Exec *inner, Error *err)
+{
+    tcudb_status status = exec_begin(inner, parent->env, parent->phys, parent->nworkers, err);
+    inner->serial = parent->serial;
+    return status == TCUDB_OK ? inherit(parent, inner, err) : status;
 }
 
 tcudb_status exec_check_cancel(const Exec *x, Error *err)

@@ -177,6 +177,9 @@ tcudb_status exec_arenas(Exec *x, Arena **out, Error *err) MUST_CHECK;
 
 /* A child execution on the calling thread, for the inner side of an Apply: shares the CTEs. */
 tcudb_status exec_child_new(Exec *parent, Worker *caller, Exec *child, Error *err) MUST_CHECK;
+/* An execution within an execution, by its driving thread, on all of its workers: what it allocates goes with exec_end,
+ * so that a plan's inputs can be run again. */
+tcudb_status exec_inner_new(Exec *parent, Exec *inner, Error *err) MUST_CHECK;
 void exec_end(Exec *x);
 
 /* ---- expressions (ev.c) --------------------------------------------------------------------------- */

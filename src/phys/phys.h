@@ -25,7 +25,7 @@ enum { PHYS_NOTE = 256 };
 typedef struct Op {
     const char *name; /* EXPLAIN's: "Hash Join" */
     const char *engine;
-    /* Whether the operator can run the node; if not, why. */
+    /* Whether the operator can run the node; if not, why; if so, how it will, where that is worth a word. */
     bool (*can_run)(const ExecEnv *env, const Plan *plan, char why[PHYS_NOTE]);
     /* Seconds of one core, from the estimates of the node and its inputs. */
     double (*cost)(const Plan *plan);
@@ -69,7 +69,7 @@ struct PhysNode {
     PhysNode **inputs;
     OpStats stats;
     char why[PHYS_NOTE];  /* why not the other operators */
-    char note[PHYS_NOTE]; /* how it ran: "dense array of 2556", "bitmap" */
+    char note[PHYS_NOTE]; /* how it will run, or ran: "dense array of 2556", "bitmap" */
     PhysProduct product;
     PhysActual actual;
     atomic_flag noting; /* somebody writes `note` or `product` or `product` */

@@ -180,7 +180,7 @@ static tcudb_status print_text(Printer *p, const PhysNode *node, Error *err)
         TRY(buf_printf(p->buf, err, "%s\n", node->plan->note));
     }
     TRY(print_candidates_text(node, p->analyze, p->buf, indent, p, err));
-    if (p->analyze && node->note[0] != '\0') {
+    if (node->note[0] != '\0') {
         TRY(indent(p, 1, err));
         TRY(buf_printf(p->buf, err, "How: %s\n", node->note));
     }

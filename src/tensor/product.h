@@ -87,6 +87,7 @@ typedef struct ProductSpec {
     bool counting[PRODUCT_MAX]; /* fast: the product counts rows, and stays exact as COUNT(*) does */
     bool symmetric; /* the right side is the left one and every product is of one column by itself: half is computed */
     bool no_left, no_right; /* the rows' left_group, right_group need not be filled */
+    uint32_t most_parts;    /* more, as estimated, is an error: 53200; 0: any */
     bool exact_counts;      /* false: counts only have to be positive where rows meet */
     KernelIsa isa;
     const Rates *rates; /* decide the split */

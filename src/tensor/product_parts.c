@@ -49,8 +49,8 @@ static uint32_t *count_rows(ProductRun *run, const Side *side, Error *err)
 static const double SURE = 2;     /* no part takes less than half of its estimate */
 static const double SLACK = 1.07; /* groups are no exact fractions of the rows: else a small last part is left */
 
-/* Rows of a part, by halving the side that takes more. */
-static void halve(ProductRun *run, const double rows[2], const double groups[2])
+/* Rows of a part, by halving the side that takes more. Returns how many there will be. */
+static double halve(ProductRun *run, const double rows[2], const double groups[2])
 {
     Parts *p = &run->parts;
     double r[2] = {rows[0], rows[1]}, g[2] = {groups[0], groups[1]};
@@ -63,6 +63,19 @@ static void halve(ProductRun *run, const double rows[2], const double groups[2])
     }
     for (int side = 0; side < 2; side++)
         p->most_rows[side] = g[side] < groups[side] ? (uint64_t)(r[side] * SLACK) : UINT64_MAX;
+    return ceil(groups[0] / g[0]) * ceil(groups[1] / g[1]);
+}
+
+/* The caller may have a better way than so many. */
+static tcudb_status most_parts(const ProductRun *run, double parts, Error *err)
+{
+    uint32_t most = run->whole->most_parts;
+    if (most == 0 || parts <= most) return TCUDB_OK;
+    tcudb_status status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+    error_detail(err, "A matrix product would take %.0f parts; tcudb.memory_limit is %zu bytes, %zu of them in use.",
+                 parts, atomic_load(&run->mem->limit), atomic_load(&run->mem->used));
+    error_hint(err, "Raise tcudb.memory_limit, or SET tcudb.contraction = off.");
+    return status;
 }
 
 tcudb_status parts_plan(ProductRun *run, Error *err)
@@ -80,8 +93,7 @@ tcudb_status parts_plan(ProductRun *run, Error *err)
     p->cut = true;
     TRY_PTR(p->rows[0] = count_rows(run, &spec->left, err));
     TRY_PTR(p->rows[1] = count_rows(run, &spec->right, err));
-    halve(run, rows, groups);
-    return TCUDB_OK;
+    return most_parts(run, halve(run, rows, groups), err);
 }
 
 void parts_free(ProductRun *run)

@@ -4,6 +4,9 @@ Every query runs without contractions first, then without a limit in the form th
 what the database itself holds and what the form took. A run must give the same rows, or fail with 53200; three
 quarters of what the form took beyond the tables must be enough for an equality product. EXPLAIN ANALYZE's peak is
 held against the limit, and must have shown parts and chunks of keys somewhere.
+
+Inputs that are many times the limit are read again by parts: of keys, groups, slices of compared values. There the least
+limit is given, the rows are those without one, EXPLAIN says so before, and what cannot work is refused before it begins.
 """
 import os
 import pathlib
@@ -43,6 +46,34 @@ COMPARED = {
     "tree": WHOLE.format("SELECT c.g, d.h, sum(c.v) AS s, count(*) AS n FROM c JOIN d ON c.x < d.y GROUP BY 1, 2"),
     "tree with keys": WHOLE.format("SELECT c.g, d.h, sum(c.v * d.w) AS s, count(*) AS n FROM c JOIN d ON c.k = d.k AND c.x > d.y GROUP BY 1, 2"),
     "few groups": "SELECT c.g % 2, sum(c.v), count(*) FROM c JOIN d ON c.x <> d.y GROUP BY 1",
+}
+
+
+# Tables whose coded rows are ten times and more of what the limits below leave: kilobytes beyond the tables, and what is shown.
+BIG = 300000
+BIG_SETUP = [
+    f"CREATE TABLE e AS SELECT CAST(i % 211 AS int) AS g, CAST(i * 7919 % 2003 AS int) AS k, CAST(i % 200 - 100 AS int) AS v, "
+    f"4000000000000000000 - i AS n, CAST(i % 977 AS float8) / 8 AS f, CAST(i * 31 % 300007 AS int) AS x, 'g' || i % 97 AS t "
+    f"FROM generate_series(CAST(0 AS bigint), {BIG - 1}) AS s(i)",
+    f"CREATE TABLE o AS SELECT CAST(i % 307 AS int) AS h, CAST(i * 7907 % 2003 AS int) AS k, CAST(i % 100 - 50 AS int) AS w, "
+    f"i AS n, CAST(i % 451 AS float8) / 4 AS f, CAST(i * 37 % 300007 AS int) AS x, 'h' || i % 89 AS t "
+    f"FROM generate_series(CAST(0 AS bigint), {BIG - 1}) AS s(i)",
+]
+RANGES, BLOCKS, SLICES = r"1 x 1 blocks of groups x ([2-9]|\d\d+) ranges", r"([2-9]|\d\d+) x \d+ blocks|\d+ x ([2-9]|\d\d+) blocks", "slices of compared"
+PARTS = {
+    "sums": (5500, RANGES, WHOLE.format("SELECT e.g, o.h, sum(e.v * o.w) AS s, count(*) AS n FROM e JOIN o USING (k) GROUP BY 1, 2")),
+    "blocks": (2800, BLOCKS, WHOLE.format("SELECT e.g, o.h, sum(e.v * o.w) AS s, count(*) AS n FROM e JOIN o USING (k) GROUP BY 1, 2")),
+    "wide": (5500, RANGES + "|" + BLOCKS, WHOLE.format("SELECT e.g, o.h, sum(e.n) AS s, count(*) AS n FROM e JOIN o USING (k) GROUP BY 1, 2")),
+    "floats": (3000, "", "SELECT e.g % 10, o.h % 9, sum(e.f * o.f), count(*) FROM e JOIN o USING (k) GROUP BY 1, 2"),
+    "text": (2500, RANGES, "SELECT e.t, o.t, count(*) FROM e JOIN o USING (k) GROUP BY 1, 2"),
+    "distinct": (4000, RANGES, "SELECT e.g, count(DISTINCT o.h), count(*) FROM e JOIN o USING (k) GROUP BY 1"),
+    "having": (4000, RANGES, "SELECT e.g, o.h, count(*) FROM e JOIN o USING (k) GROUP BY 1, 2 HAVING count(*) > 1500"),
+    "top": (4000, RANGES, "SELECT e.g, o.h, count(*) FROM e JOIN o USING (k) GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 7"),
+    "self": (4500, RANGES, WHOLE.format("SELECT x.g, y.g AS h, sum(x.v * y.v) AS s, count(*) AS n FROM e x JOIN e y USING (k) GROUP BY 1, 2")),
+    "many keys": (6000, RANGES, WHOLE.format("SELECT e.g, o.h, sum(e.v * o.w) AS s, count(*) AS n FROM e JOIN o USING (x) GROUP BY 1, 2")),
+    "no groups": (2000, "", "SELECT sum(e.v * o.w), count(*) FROM e JOIN o USING (k)"),
+    "compared": (14000, SLICES, "SELECT sum(e.v * o.w), count(*) FROM e JOIN o ON e.x < o.x"),
+    "compared with keys": (9000, "ranges", WHOLE.format("SELECT e.g % 5 AS g, o.h % 7 AS h, sum(e.v) AS s, count(*) AS n FROM e JOIN o ON e.k = o.k AND e.x >= o.x GROUP BY 1, 2")),
 }
 
 
@@ -92,6 +123,27 @@ class Checker:
                 self.limited(f"{name}, {form}", sql, wanted, base + (most - base) * percent // 100, percent, must and percent == percents[0])
 
 
+    def parts(self, name, kilobytes, shown, sql):
+        _, wanted = run(self.db, sql)
+        limit = peak(self.db, "SELECT 1")[0] + kilobytes
+        self.db.run(f"SET tcudb.memory_limit = '{limit}kB'")
+        result, rows = run(self.db, sql)
+        before = "\n".join(row[0] for row in self.db.run("EXPLAIN " + sql).rows)
+        used, text = peak(self.db, sql)
+        self.db.run("RESET tcudb.memory_limit")
+        self.expect(rows == wanted, f"{name} by parts: {result.error.sqlstate if result.error else 'other rows'}")
+        self.expect(used is not None and used <= limit, f"{name} by parts in {limit} kB: a peak of {used} kB")
+        self.expect("by parts" in before, f"{name}: EXPLAIN does not say by parts")
+        self.expect("read again for each of" in text and re.search(shown, text), f"{name}: not cut by {shown}: {text}")
+
+    def refused(self):
+        """A limit that leaves room for nothing: said after the survey, before a row is put out."""
+        self.db.run(f"SET tcudb.memory_limit = '{peak(self.db, 'SELECT 1')[0] + 700}kB'")
+        result = self.db.run("EXPLAIN ANALYZE " + PARTS["sums"][2])
+        self.db.run("RESET tcudb.memory_limit")
+        self.expect(result.error and result.error.sqlstate == "53200", "room for nothing is not refused")
+
+
 def main():
     fix_rates()
     database = Database(os.environ.get("BUILD", "build"))
@@ -105,6 +157,12 @@ def main():
         checker.query(name, sql, FORMS if name in ("sums", "pairs") else ["auto"], percents, True)
     for name, sql in COMPARED.items():
         checker.query(name, sql, ["auto"], (105, 85), False)
+    for statement in BIG_SETUP + ["RESET tcudb.product_form"]:
+        result = db.run(statement)
+        assert not result.error, result.error.message
+    for name, (kilobytes, shown, sql) in PARTS.items():
+        checker.parts(name, kilobytes, shown, sql)
+    checker.refused()
     for what in (r"([2-9]|\d\d+) parts", r"([2-9]|\d\d+) chunks of keys", "compared by tree", "compared by sums of"):
         checker.expect(any(re.match(what, s) for s in checker.seen), f"nothing ran in {what}")
     for fault in checker.faults[:20]:

@@ -19,7 +19,7 @@ enum { SLICE_ROWS = 1 << 16, DIRECT_LIMIT = 1 << 26 };
 
 /* ---- evaluation --------------------------------------------------------------------------------- */
 
-static tcudb_status evaluate(Input *in, Worker *w, const Batch *batch, Vector **out, Error *err)
+static tcudb_status evaluate(const Input *in, Worker *w, const Batch *batch, Vector **out, Error *err)
 {
     *out = ARENA_ARRAY(worker_arena(w), Vector, in->ncols + 1, err);
     TRY_PTR(*out);
@@ -77,7 +77,7 @@ WIDEN(widen_i16, int16_t, uint64_t, SIZE)
 WIDEN(widen_i32, int32_t, uint64_t, SIZE)
 WIDEN(widen_i64, int64_t, double, SIZE_WIDE)
 
-static double widen_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
+double input_widen(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
 {
     static const uint16_t first[BATCH_ROWS];
     if (v->form == VEC_CONST) rows = first; /* all of them */
@@ -101,14 +101,14 @@ static int64_t order_of_double(double d)
 #define ORDER_LOOP(T, order)                                                                                           \
     for (uint32_t i = 0; i < n; i++) out[i] = order(((const T *)v->data)[(rows == NULL ? i : rows[i]) * step])
 
-static void order_values(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
+void input_order(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out)
 {
     uint32_t step = v->form == VEC_CONST ? 0 : 1;
     switch (v->phys) {
     case PHYS_BOOL: ORDER_LOOP(uint8_t, ); break;
     case PHYS_F32: ORDER_LOOP(float, order_of_double); break;
     case PHYS_F64: ORDER_LOOP(double, order_of_double); break;
-    default: widen_values(v, rows, n, out); break;
+    default: input_widen(v, rows, n, out); break;
     }
 }
 
@@ -141,35 +141,40 @@ static void mark_used(_Atomic uint8_t *used, const uint32_t *group, uint32_t n)
         if (i == 0 || group[i] != group[i - 1]) atomic_store_explicit(&used[group[i]], 1, memory_order_relaxed);
 }
 
+tcudb_status input_code_rows(const Input *in, Worker *w, const Batch *batch, uint16_t *keyed, CodedRows *out,
+                             Error *err)
+{
+    TRY(evaluate(in, w, batch, &out->cols, err));
+    out->n = batch->n;
+    out->rows = batch->sel;
+    TRY(direct_encode(&in->keys, w, out->cols + in->ngroups, batch, out->key, err));
+    TRY(direct_encode(&in->groups, w, out->cols, batch, out->group, err));
+    drop_nulls(in, out->cols + in->ngroups + in->nkeys + in->nvalues, batch, out->key);
+    if (!direct_any_none(out->key, out->n)) return TCUDB_OK;
+    out->n = keep_keyed(batch, out->group, out->key, keyed);
+    out->rows = keyed;
+    return TCUDB_OK;
+}
+
 static tcudb_status push_direct(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     Input *in = (Input *)stage;
     RunList *list = &in->lists[w->id];
-    Vector *cols;
-    uint32_t n = batch->n;
     uint16_t keyed[BATCH_ROWS];
-    const uint16_t *rows = batch->sel;
     Run *run;
-    TRY(evaluate(in, w, batch, &cols, err));
-    const Vector *values = cols + in->ngroups + in->nkeys, *compared = values + in->nvalues;
     TRY(runs_room(in->x, list, in->nvalues + in->ncompared, batch->n, &run, err));
-    uint32_t *group = run->group + run->n, *key = run->key + run->n;
-    TRY(direct_encode(&in->keys, w, cols + in->ngroups, batch, key, err));
-    TRY(direct_encode(&in->groups, w, cols, batch, group, err));
-    drop_nulls(in, compared, batch, key);
-    if (direct_any_none(key, n)) {
-        n = keep_keyed(batch, group, key, keyed);
-        rows = keyed;
-    }
-    mark_used(in->used, group, n);
+    CodedRows r = {.group = run->group + run->n, .key = run->key + run->n};
+    TRY(input_code_rows(in, w, batch, keyed, &r, err));
+    const Vector *values = r.cols + in->ngroups + in->nkeys, *compared = values + in->nvalues;
+    mark_used(in->used, r.group, r.n);
     for (uint32_t v = 0; v < in->nvalues; v++) {
-        assert(values[v].valid == NULL || n == 0 || !vec_is_null(&values[v], rows == NULL ? 0 : rows[0]));
-        double weight = widen_values(&values[v], rows, n, run->values[v] + run->n);
+        assert(values[v].valid == NULL || r.n == 0 || !vec_is_null(&values[v], r.rows == NULL ? 0 : r.rows[0]));
+        double weight = input_widen(&values[v], r.rows, r.n, run->values[v] + run->n);
         if (!in->floats[v].used) list->weight += weight;
     }
     for (uint32_t c = 0; c < in->ncompared; c++)
-        order_values(&compared[c], rows, n, run->values[in->nvalues + c] + run->n);
-    run->n += n;
+        input_order(&compared[c], r.rows, r.n, run->values[in->nvalues + c] + run->n);
+    run->n += r.n;
     return TCUDB_OK;
 }
 
@@ -386,11 +391,16 @@ static tcudb_status run_interned(Exec *x, PhysNode *node, Input inputs[2], uint3
 
 /* ---- both ------------------------------------------------------------------------------------------- */
 
+tcudb_status inputs_prepare(Exec *x, PhysNode *node, Input inputs[2], bool *direct, Error *err)
+{
+    for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
+    return plan_direct(x, node->plan, inputs, direct, err);
+}
+
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, bool *same, Error *err)
 {
     bool direct;
-    for (uint32_t s = 0; s < 2; s++) TRY(prepare(x, node->plan, s, &inputs[s], err));
-    TRY(plan_direct(x, node->plan, inputs, &direct, err));
+    TRY(inputs_prepare(x, node, inputs, &direct, err));
     TRY(plan_sides_are_same(&x->arena, node->plan, same, err));
     if (direct)
         TRY(run_direct(x, node, inputs, *same ? 1 : 2, keys, err));

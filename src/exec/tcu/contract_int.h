@@ -16,6 +16,7 @@ struct Run {
     Run *next;
     uint64_t n, cap;
     uint32_t *group, *key;
+    uint32_t *count; /* NULL: each row stands for itself */
     int64_t *values[PRODUCT_MAX];
 };
 
@@ -84,6 +85,20 @@ tcudb_status ranges_apply(Exec *x, const ContractRange *range, Input inputs[2], 
 
 /* Evaluates and codes both inputs of the node. *keys: key codes are below it. *same: the right side is the left one. */
 tcudb_status inputs_run(Exec *x, PhysNode *node, Input inputs[2], uint32_t *keys, bool *same, Error *err) MUST_CHECK;
+/* Its steps, for rows that come again (contract_parts.c): evaluators of both sides, and whether direct codes do. */
+tcudb_status inputs_prepare(Exec *x, PhysNode *node, Input inputs[2], bool *direct, Error *err) MUST_CHECK;
+/* The evaluated columns of a batch's rows that have a key, their codes, and which rows they are (room for all). */
+typedef struct CodedRows {
+    Vector *cols;
+    uint32_t n;
+    uint32_t *group, *key;
+    const uint16_t *rows; /* NULL: the first n */
+} CodedRows;
+tcudb_status input_code_rows(const Input *in, Worker *w, const Batch *batch, uint16_t *keyed, CodedRows *out,
+                             Error *err) MUST_CHECK;
+/* Values of the rows as integers (of float8 the bits), and what their absolute values add up to; compared keys. */
+double input_widen(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out);
+void input_order(const Vector *v, const uint16_t *rows, uint32_t n, int64_t *out);
 /* Of sides that are the same: the one that was run as the other. */
 tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err) MUST_CHECK;
 /* The i-th group column of a side, a row a group code. Text points into what lives as long as the input. */
@@ -100,6 +115,14 @@ tcudb_status wide_split(Exec *x, Input *in, uint32_t columns, Error *err) MUST_C
 tcudb_status floats_scan(Exec *x, Input *in, Error *err) MUST_CHECK;
 bool floats_plan(const Plan *plan, Input inputs[2]);
 tcudb_status floats_split(Exec *x, Input *in, Error *err) MUST_CHECK;
+/* Of one value, by its bits: notes it in the facts; a limb of it; 1 if it is NaN, Infinity, -Infinity (kind 0, 1, 2).
+ */
+void float_note(FloatColumn *f, int64_t bits);
+void float_merge(FloatColumn *into, const FloatColumn *f);
+int64_t float_limb(const FloatColumn *f, int64_t bits, uint32_t limb);
+int64_t float_kind(int64_t bits, uint32_t kind);
+/* The columns that limbs and kinds will add to the planned input, whose weight they raise. */
+uint32_t floats_more(Input *in);
 /* A finite double from its bits: mantissa x 2^exponent. */
 void float_parts(int64_t bits, int64_t *mantissa, int *exponent);
 
@@ -142,6 +165,26 @@ tcudb_status output_uncounted(Exec *x, const Plan *plan, const Input *right, con
 /* tested: the product has tested them. */
 void output_set_tested(Output *o, bool tested);
 tcudb_status output_push(const Output *o, Stage *down, Worker *w, const ProductRows *rows, Error *err) MUST_CHECK;
+
+/* contract_parts.c: the whole contraction where tcudb.memory_limit has no room for its inputs' rows: the inputs are run
+ * again for each part of the keys or groups. *done: it was. */
+tcudb_status parts_run(Exec *x, PhysNode *node, Stage *down, bool *done, Error *err) MUST_CHECK;
+/* Bytes of so many coded rows of the inputs. */
+double parts_input_bytes(const Plan *plan, double left, double right);
+
+/* cell_table.c: rows of equal group and key added up as they come, of one thread. */
+typedef struct CellTable {
+    Exec *x;
+    uint32_t nvalues;
+    Run **runs; /* CELL_RUN cells each */
+    uint32_t nruns, room;
+    uint64_t n;      /* cells */
+    uint32_t *slots; /* cell + 1; 0: free */
+    uint64_t cap;    /* a power of two */
+} CellTable;
+enum { CELL_RUN = 1024, CELL_SLOTS = 1 << 11 }; /* of a run; at first */
+/* Sums that leave 64 bits, and counts that leave 32, go on in another cell. */
+tcudb_status cells_add(CellTable *t, const CodedRows *rows, int64_t *const *values, Error *err) MUST_CHECK;
 
 /* exact.c: multiplies row by row, for float8 columns that do not go in limbs; pushes what a product run would. */
 tcudb_status exact_run(Exec *x, PhysNode *node, const ProductSpec *spec, const Input inputs[2], const Sum *sums,

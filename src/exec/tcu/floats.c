@@ -33,7 +33,7 @@ static bool is_special(int64_t bits)
     return ((uint64_t)bits >> 52 & 0x7ff) == 0x7ff;
 }
 
-static void scan_value(FloatColumn *f, int64_t bits)
+void float_note(FloatColumn *f, int64_t bits)
 {
     int64_t m;
     int e;
@@ -51,7 +51,7 @@ static void scan_value(FloatColumn *f, int64_t bits)
     f->any = true;
 }
 
-static void merge_facts(FloatColumn *into, const FloatColumn *f)
+void float_merge(FloatColumn *into, const FloatColumn *f)
 {
     into->special |= f->special;
     if (!f->any) return;
@@ -74,9 +74,9 @@ static tcudb_status scan_run(void *ctx, Worker *w, uint64_t task, Error *err)
     for (uint32_t v = 0; v < s->in->nvalues; v++) {
         FloatColumn facts = {.used = true};
         if (!s->in->floats[v].used) continue;
-        for (uint64_t i = 0; i < run->n; i++) scan_value(&facts, run->values[v][i]);
+        for (uint64_t i = 0; i < run->n; i++) float_note(&facts, run->values[v][i]);
         pthread_mutex_lock(&s->lock);
-        merge_facts(&s->in->floats[v], &facts);
+        float_merge(&s->in->floats[v], &facts);
         pthread_mutex_unlock(&s->lock);
     }
     return TCUDB_OK;
@@ -133,7 +133,7 @@ bool floats_plan(const Plan *plan, Input inputs[2])
     return plan_columns(&inputs[0]) && plan_columns(&inputs[1]);
 }
 
-static int64_t limb_of(const FloatColumn *f, int64_t bits, uint32_t limb)
+int64_t float_limb(const FloatColumn *f, int64_t bits, uint32_t limb)
 {
     int64_t m;
     int e;
@@ -147,7 +147,7 @@ static int64_t limb_of(const FloatColumn *f, int64_t bits, uint32_t limb)
     return m < 0 ? -(int64_t)part : (int64_t)part;
 }
 
-static int64_t kind_of(int64_t bits, uint32_t kind)
+int64_t float_kind(int64_t bits, uint32_t kind)
 {
     if (!is_special(bits)) return 0;
     bool nan = (bits & ((INT64_C(1) << 52) - 1)) != 0;
@@ -161,9 +161,9 @@ static tcudb_status split_run(Exec *x, const FloatColumn *f, SideRun *run, uint3
         int64_t *to = exec_alloc(x, sizeof *to * (run->n + 1), err);
         TRY_PTR(to);
         if (c < f->limbs)
-            for (uint64_t i = 0; i < run->n; i++) to[i] = limb_of(f, from[i], c);
+            for (uint64_t i = 0; i < run->n; i++) to[i] = float_limb(f, from[i], c);
         else
-            for (uint64_t i = 0; i < run->n; i++) to[i] = kind_of(from[i], c - f->limbs);
+            for (uint64_t i = 0; i < run->n; i++) to[i] = float_kind(from[i], c - f->limbs);
         run->values[c == 0 ? v : c < f->limbs ? f->first + c - 1 : f->specials + c - f->limbs] = to;
     }
     return TCUDB_OK;
@@ -187,15 +187,21 @@ static tcudb_status split_task(void *ctx, Worker *w, uint64_t task, Error *err)
     return TCUDB_OK;
 }
 
-tcudb_status floats_split(Exec *x, Input *in, Error *err)
+uint32_t floats_more(Input *in)
 {
-    Split s = {.x = x, .in = in};
+    uint32_t more = 0;
     for (uint32_t v = 0; v < in->nvalues; v++) {
         const FloatColumn *f = &in->floats[v];
         if (!f->used) continue;
-        s.more += f->limbs - 1 + (f->special ? 3 : 0);
+        more += f->limbs - 1 + (f->special ? 3 : 0);
         if (in->n > 0) in->weight = fmax(in->weight, ldexp((double)in->n, (int)f->width));
     }
+    return more;
+}
+
+tcudb_status floats_split(Exec *x, Input *in, Error *err)
+{
+    Split s = {.x = x, .in = in, .more = floats_more(in)};
     if (any_float(in)) TRY(exec_parallel(x, NULL, in->nruns, split_task, &s, err));
     in->nvalues += s.more;
     return TCUDB_OK;

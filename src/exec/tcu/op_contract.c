@@ -18,6 +18,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+enum { MOST_PARTS = 16 }; /* of a product whose inputs could be read by parts instead */
+
 typedef struct ContractRun {
     Exec *x;
     PhysNode *node;
@@ -32,6 +34,8 @@ typedef struct ContractRun {
     Output *output;
     const char *how; /* the comparisons were made keys */
     bool by_row;     /* exact.c */
+    Exec *inner;     /* holds the inputs' rows */
+    bool begun;      /* the first rows are on their way */
 } ContractRun;
 
 /* ---- running ------------------------------------------------------------------------------------ */
@@ -90,6 +94,7 @@ static tcudb_status multiply_parts(ContractRun *c, Error *err)
         uint64_t tasks = c->spec.left.n == 0 || c->spec.right.n == 0 ? 0 : product_tasks(c->run);
         if (c->output != NULL) output_set_tested(c->output, c->report.having && c->spec.nhaving > 0);
         report_product(c);
+        c->begun = true;
         TRY(exec_source(c->x, c->node, c->down, tasks, emit_task, c, err));
         uint64_t started = exec_clock();
         TRY(product_next(c->run, &more, err));
@@ -117,8 +122,16 @@ static void find_counting(ContractRun *c)
     }
 }
 
+/* Whether a contraction that a memory limit cut short may be run by parts: an allocation that failed without one not.
+ */
+static bool limited(const Exec *x)
+{
+    return atomic_load(&x->env->mem->limit) != 0;
+}
+
 static tcudb_status multiply(ContractRun *c, Pool *pool, Error *err)
 {
+    c->spec.most_parts = limited(c->x) ? MOST_PARTS : 0;
     c->spec.isa = kernels_best_isa();
     c->spec.rates = c->x->env->rates;
     c->spec.form = (ProductForm)c->x->env->settings->product_form;
@@ -152,7 +165,7 @@ static tcudb_status plan_sums(ContractRun *c, Sum **sums, Error *err)
     }
     c->by_row = !fits;
     if (c->by_row) return terms_list(c->x, c->plan, c->inputs, false, &c->spec, sums, &fits, err);
-    for (uint32_t s = 0; s < 2; s++) TRY(floats_split(c->x, &c->inputs[s], err));
+    for (uint32_t s = 0; s < 2; s++) TRY(floats_split(c->inner, &c->inputs[s], err));
     return TCUDB_OK;
 }
 
@@ -163,52 +176,64 @@ static tcudb_status by_row(ContractRun *c, const Sum *sums, Error *err)
     return exact_run(c->x, c->node, &c->spec, c->inputs, sums, c->output, c->down, err);
 }
 
-/* The inputs' coded rows must fit as a whole: what they need, if they did not. */
+static double real_bytes(PhysNode *node)
+{
+    double rows[2];
+    for (uint32_t s = 0; s < 2; s++) {
+        rows[s] = exec_real_rows(node, node->plan->inputs[s]);
+        if (rows[s] < node->plan->inputs[s]->rows) rows[s] = node->plan->inputs[s]->rows;
+    }
+    return parts_input_bytes(node->plan, rows[0], rows[1]);
+}
+
+/* What the inputs' coded rows need, where they did not fit and could not be cut. */
+static tcudb_status tell_need(const ContractRun *c, size_t before, Error *err)
+{
+    error_detail(
+        err,
+        "The inputs of a contraction need %.0f bytes, estimated; tcudb.memory_limit is %zu bytes, %zu of them in "
+        "use before.",
+        real_bytes(c->node), atomic_load(&c->x->env->mem->limit), before);
+    error_hint(err, "Raise tcudb.memory_limit, or SET tcudb.contraction = off.");
+    return TCUDB_NOMEM;
+}
+
 static tcudb_status run_inputs(ContractRun *c, Error *err)
 {
     size_t before = atomic_load(&c->x->env->mem->used), limit = atomic_load(&c->x->env->mem->limit);
-    tcudb_status status = inputs_run(c->x, c->node, c->inputs, &c->spec.keys, &c->spec.symmetric, err);
-    if (status != TCUDB_NOMEM || limit == 0) return status;
-    double rows[2], bytes = 0;
-    for (uint32_t s = 0; s < 2; s++) {
-        rows[s] = exec_real_rows(c->node, c->plan->inputs[s]);
-        if (rows[s] < c->plan->inputs[s]->rows) rows[s] = c->plan->inputs[s]->rows;
-        bytes += rows[s] * (2 * sizeof(uint32_t) + c->plan->contract.nvalues[s] * sizeof(int64_t));
-    }
-    error_detail(err,
-                 "The inputs of a contraction (%.0f and %.0f rows, estimated) need %.0f bytes at the least; "
-                 "tcudb.memory_limit is %zu bytes, %zu of them in use before.",
-                 rows[0], rows[1], bytes, limit, before);
-    error_hint(err, "Raise tcudb.memory_limit, or SET tcudb.contraction = off.");
-    return status;
+    tcudb_status status = inputs_run(c->inner, c->node, c->inputs, &c->spec.keys, &c->spec.symmetric, err);
+    return status != TCUDB_NOMEM || limit == 0 ? status : tell_need(c, before, err);
 }
 
-static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+static tcudb_status prepare(ContractRun *c, Sum **sums, Error *err)
 {
-    ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
-    TRY_PTR(c);
-    *c = (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down, .started = exec_clock()};
+    Exec *x = c->x;
     TRY(run_inputs(c, err));
-    Sum *sums;
-    TRY(plan_sums(c, &sums, err));
+    TRY(plan_sums(c, sums, err));
     for (uint32_t p = 0; p < c->spec.nproducts; p++)
         c->spec.symmetric &= c->spec.products[p].left == c->spec.products[p].right;
-    TRY(ranges_apply(x, &c->plan->contract.range, c->inputs, !c->by_row, &c->spec.keys, &c->how, err));
+    TRY(ranges_apply(c->inner, &c->plan->contract.range, c->inputs, !c->by_row, &c->spec.keys, &c->how, err));
     c->spec.left = side_of(&c->inputs[0]);
     c->spec.right = side_of(&c->inputs[1]);
-    if (c->spec.left.n > 0 && c->spec.right.n > 0) {
-        TRY(output_new(x, c->plan, c->inputs, sums, &c->output, err));
-        c->spec.no_left = !output_reads_groups(c->output, 0);
-        c->spec.no_right = !output_reads_groups(c->output, 1);
-        output_bounds(c->output, x, &c->spec);
-        c->spec.fold = c->plan->contract.fold;
-        c->spec.symmetric &= !c->spec.fold; /* a folded row is no mirror image of a column */
-        if (c->spec.fold) TRY(output_uncounted(x, c->plan, &c->inputs[1], &c->spec.uncounted, err));
-    }
+    if (c->spec.left.n == 0 || c->spec.right.n == 0) return TCUDB_OK;
+    TRY(output_new(x, c->plan, c->inputs, *sums, &c->output, err));
+    c->spec.no_left = !output_reads_groups(c->output, 0);
+    c->spec.no_right = !output_reads_groups(c->output, 1);
+    output_bounds(c->output, x, &c->spec);
+    c->spec.fold = c->plan->contract.fold;
+    c->spec.symmetric &= !c->spec.fold; /* a folded row is no mirror image of a column */
+    return c->spec.fold ? output_uncounted(x, c->plan, &c->inputs[1], &c->spec.uncounted, err) : TCUDB_OK;
+}
+
+static tcudb_status run_whole(ContractRun *c, Error *err)
+{
+    Sum *sums;
+    TRY(prepare(c, &sums, err));
     if (c->by_row && c->plan->contract.fold)
         return error_set(err, SQLSTATE_INTERNAL_ERROR, "floating point sums of a folded contraction");
+    c->begun = c->by_row;
     if (c->by_row) return by_row(c, sums, err);
-    if (!x->serial) return multiply(c, x->env->pool, err);
+    if (!c->x->serial) return multiply(c, c->x->env->pool, err);
     Pool *pool = NULL; /* a child execution runs inside a task of the pool */
     TRY(pool_new(1, &pool, err));
     tcudb_status status = multiply(c, pool, err);
@@ -216,4 +241,53 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     return status;
 }
 
-const Op op_contract = {.name = "Contract", .engine = "cpu", .run = run};
+/* The inputs' rows are in an execution of their own, which ends before another way is tried. */
+static tcudb_status try_whole(Exec *x, PhysNode *node, Stage *down, bool *begun, Error *err)
+{
+    Exec inner;
+    ContractRun *c = ARENA_NEW(&x->arena, ContractRun, err);
+    TRY_PTR(c);
+    *c =
+        (ContractRun){.x = x, .node = node, .plan = node->plan, .down = down, .started = exec_clock(), .inner = &inner};
+    tcudb_status status = exec_inner_new(x, &inner, err);
+    if (status == TCUDB_OK) status = run_whole(c, err);
+    exec_end(&inner);
+    *begun = c->begun;
+    return status;
+}
+
+/* The inputs' rows, estimated, are more than half of what the limit leaves. */
+static bool short_of_memory(const ExecEnv *env, double bytes, size_t *left)
+{
+    size_t used = atomic_load(&env->mem->used), limit = atomic_load(&env->mem->limit);
+    *left = limit > used ? limit - used : 0;
+    return limit != 0 && bytes > (double)*left / 2;
+}
+
+static bool can_run(const ExecEnv *env, const Plan *plan, char why[PHYS_NOTE])
+{
+    size_t left;
+    double bytes = parts_input_bytes(plan, plan->inputs[0]->rows, plan->inputs[1]->rows);
+    if (env->mem == NULL || !short_of_memory(env, bytes, &left)) return true;
+    snprintf(why, PHYS_NOTE,
+             "by parts, for each of which the inputs are read again: they need %.0f bytes, estimated, and "
+             "tcudb.memory_limit leaves %zu",
+             bytes, left);
+    return true;
+}
+
+static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
+{
+    bool done = false, begun = false;
+    size_t left;
+    bool by_parts = short_of_memory(x->env, real_bytes(node), &left);
+    if (by_parts) TRY(parts_run(x, node, down, &done, err));
+    if (done) return TCUDB_OK;
+    Error full = {0};
+    tcudb_status status = try_whole(x, node, down, &begun, &full);
+    if (status == TCUDB_NOMEM && !begun && !by_parts && limited(x)) TRY(parts_run(x, node, down, &done, err));
+    if (status != TCUDB_OK && !done && err != NULL) *err = full;
+    return done ? TCUDB_OK : status;
+}
+
+const Op op_contract = {.name = "Contract", .engine = "cpu", .can_run = can_run, .run = run};

@@ -65,7 +65,7 @@ tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint3
     for (uint32_t w = 0; w < nlists; w++) {
         for (const Run *run = lists[w].first; run != NULL; run = run->next) {
             SideRun *out = &in->runs[in->nruns++];
-            *out = (SideRun){.n = run->n, .group = run->group, .key = run->key};
+            *out = (SideRun){.n = run->n, .group = run->group, .key = run->key, .count = run->count};
             for (uint32_t v = 0; v < nvalues; v++) out->values[v] = run->values[v];
             in->n += run->n;
         }
