@@ -202,7 +202,7 @@ static tcudb_status push_part(Stage *stage, Worker *w, const Batch *batch, Error
     const Input *in = f->in;
     uint16_t keyed[BATCH_ROWS], kept[BATCH_ROWS];
     uint32_t group[BATCH_ROWS], key[BATCH_ROWS], columns = in->nvalues + in->ncompared;
-    int64_t *values[PRODUCT_MAX];
+    int64_t *values[PRODUCT_MAX] = {NULL};
     CodedRows r = {.group = group, .key = key};
     TRY(input_code_rows(in, w, batch, keyed, &r, err));
     keep_part(f, &r, kept);
