@@ -8,7 +8,6 @@ Which allocation fails is drawn with a fixed seed, low numbers as often as high 
 import os
 import pathlib
 import random
-import re
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ MOST = 50000  # allocations: about what the longest script makes
 
 
 def run(script, fail=None):
-    """Exit status, lines of rows, how many errors there were, whether the fault was reached."""
+    """Exit status, lines of rows, how many errors say that memory lacks, whether the fault was reached."""
     reader, writer = os.pipe()
     env = dict(os.environ, HOME=tempfile.gettempdir())
     if fail:
@@ -32,14 +31,14 @@ def run(script, fail=None):
     os.close(writer)
     reached = os.read(reader, 16) != b""
     os.close(reader)
-    return done.returncode, sorted(done.stdout.splitlines()), len(re.findall("^.{0,200}ERROR: ", done.stderr, re.M)), reached
+    return done.returncode, sorted(done.stdout.splitlines()), done.stderr.count("out of memory"), reached
 
 
 def judge(outcome, plain, same):
     code, rows, errors, reached = outcome
     if code < 0 or code > 3:
         return f"exit status {code}"
-    if reached and same and code == plain[0] and errors == plain[2] and rows != plain[1]:
+    if reached and same and errors == plain[2] and rows != plain[1]:
         return "no error, but other rows"
     return None
 
