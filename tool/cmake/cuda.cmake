@@ -1,5 +1,6 @@
 # The GPU plugin: src/kernel/NAME.cuh -> NAME.fatbin (machine code for Hopper, PTX for later chips) -> libtcudb_cuda.so.
-# Without nvcc nothing of this is built, and tcudb runs on the CPU.
+# Without nvcc nothing of this is built, and tcudb runs on the CPU. Its temporary files lie in the build: in /tmp those that
+# an ended build of somebody else left would be in the way.
 find_program(NVCC nvcc PATHS /usr/local/cuda/bin)
 if(NVCC)
   set(KERNEL_FOLDER ${CMAKE_BINARY_DIR}/kernel)
@@ -11,7 +12,8 @@ if(NVCC)
   foreach(line ${KERNEL_LINES})
     string(REGEX REPLACE "IMAGE\\(([a-z0-9_]+)\\)" "\\1" name ${line})
     add_custom_command(OUTPUT ${KERNEL_FOLDER}/${name}.fatbin
-      COMMAND ${NVCC} -fatbin -O3 -std=c++17 -I${CMAKE_SOURCE_DIR}/src -x cu -Wno-deprecated-gpu-targets
+      COMMAND ${CMAKE_COMMAND} -E env TMPDIR=${KERNEL_FOLDER}
+              ${NVCC} -fatbin -O3 -std=c++17 -I${CMAKE_SOURCE_DIR}/src -x cu -Wno-deprecated-gpu-targets
               -gencode=arch=compute_90a,code=sm_90a -gencode=arch=compute_90,code=compute_90
               ${CMAKE_SOURCE_DIR}/src/kernel/${name}.cuh -o ${KERNEL_FOLDER}/${name}.fatbin
       DEPENDS ${KERNEL_HEADERS} ${CMAKE_SOURCE_DIR}/src/codec/list_args.h VERBATIM)
