@@ -122,7 +122,6 @@ class Bench:
         from engine import Database
         self.db = Database(BUILD).connect()
         self.must(f"SET tcudb.threads = {THREADS}")
-        self.must("SET tcudb.corrections = off")  # by price alone: the candidates forced before are no help
         self.answers = answers
 
     def must(self, sql):

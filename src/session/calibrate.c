@@ -65,6 +65,7 @@ static const Step steps[] = {
     {"pair_row", "SELECT sum(a.v), sum(b.v) FROM p a JOIN p b ON a.k = b.k", 0},
     {"range_row", "SELECT sum(a.v), sum(b.v) FROM q a JOIN q b ON a.k = b.k", 0},
     {"cell", NULL, ALL_POINTS, {1000, 1000}, 50000, 200000, 0, 0, FORM_SPARSE},
+    {"key", NULL, 0, {64, 64}, 500000, 100000, 0, 0, FORM_SPARSE},
     {"cell_value", NULL, 0, {1000, 1000}, 50000, 200000, 0, 200, FORM_SPARSE},
     {"pair", NULL, 0, {1000, 1000}, 500, 100000, 0, 0, FORM_SPARSE},
     {"pair", NULL, 1, {1000, 8000}, 500, 100000, 0, 0, FORM_SPARSE},

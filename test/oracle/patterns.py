@@ -156,7 +156,7 @@ PATTERNS = [
     ("boolean key", "SELECT a.x, b.x AS y, count(*) AS n FROM a JOIN b ON a.b = b.b GROUP BY a.x, b.x", "vector"),
     ("float key", "SELECT a.x, b.x AS y, count(*) AS n FROM a JOIN b ON a.f = b.f GROUP BY a.x, b.x", "Candidate"),
     ("key of two integer types", "SELECT a.g, b.g AS h, count(*) AS n FROM a JOIN b ON a.s = b.x GROUP BY a.g, b.g", "contraction"),
-    ("key of int and decimal", "SELECT a.x, b.s, count(*) AS n FROM a JOIN b ON a.k = b.p * 100 GROUP BY a.x, b.s", "contraction"),
+    ("key of int and decimal", "SELECT a.x, b.s, count(*) AS n FROM a JOIN b ON a.k = b.p * 100 GROUP BY a.x, b.s", "Candidate plain"),
     ("key expression", "SELECT a.g, b.g AS h, count(*) AS n FROM a JOIN b ON a.k + 1 = b.k GROUP BY a.g, b.g", "contraction"),
     ("text and date groups", f"SELECT a.t, b.d, count(*) AS n, sum(b.v) AS s {JOIN} GROUP BY a.t, b.d", "contraction"),
     ("three groups", f"SELECT a.x, a.b, b.s, count(*) AS n {JOIN} GROUP BY a.x, a.b, b.s", "contraction"),
