@@ -196,18 +196,24 @@ static tcudb_status insert_row(Merge *m, const PgQuery__MergeWhenClause *clause,
     return TCUDB_OK;
 }
 
+static tcudb_status bind_row(Merge *m, const PgQuery__MergeWhenClause *clause, NamedExpr *row, Error *err)
+{
+    if (clause->command_type == PG_QUERY__CMD_TYPE__CMD_UPDATE) return update_row(m, clause, row, err);
+    return clause->command_type == PG_QUERY__CMD_TYPE__CMD_INSERT ? insert_row(m, clause, row, err) : TCUDB_OK;
+}
+
 static tcudb_status bind_rows(Merge *m, const PgQuery__MergeStmt *node, Error *err)
 {
     m->rows = ARENA_ARRAY(m->b->arena, NamedExpr *, node->n_merge_when_clauses, err);
     TRY_PTR(m->rows);
     for (size_t i = 0; i < node->n_merge_when_clauses; i++) {
-        const PgQuery__MergeWhenClause *clause = node->merge_when_clauses[i]->merge_when_clause;
         ApplyList list = {0};
         m->rows[i] = ARENA_ARRAY(m->b->arena, NamedExpr, m->def->ncols, err);
         TRY_PTR(m->rows[i]);
         m->block.applies = &list;
-        if (clause->command_type == PG_QUERY__CMD_TYPE__CMD_UPDATE) TRY(update_row(m, clause, m->rows[i], err));
-        if (clause->command_type == PG_QUERY__CMD_TYPE__CMD_INSERT) TRY(insert_row(m, clause, m->rows[i], err));
+        tcudb_status status = bind_row(m, node->merge_when_clauses[i]->merge_when_clause, m->rows[i], err);
+        m->block.applies = NULL;
+        TRY(status);
         if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in MERGE");
     }
     return TCUDB_OK;

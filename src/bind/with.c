@@ -271,6 +271,7 @@ static tcudb_status bind_step_query(Binder *b, Block *outer, const Block *siblin
         return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, bind_position(b, node->location),
                         "WITH clause containing a data-modifying statement must be at the top level");
     TRY(bind_change(b, node->ctequery, &change, err));
+    assert(change.plan != NULL);
     b->ctes = before;
     KeptRows *kept = ARENA_NEW(b->arena, KeptRows, err);
     TRY_PTR(kept);
