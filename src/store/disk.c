@@ -73,8 +73,10 @@ void generation_unref(Generation *generation)
 
 /* ---- following -------------------------------------------------------------------------------- */
 
+/* What others have committed: they may have given a number anew that was an unfinished file's. */
 static void publish(Db *db, Root *root)
 {
+    disk_free_garbage(db);
     pthread_mutex_lock(&db->lock);
     Root *old = db->root;
     db->root = root;
@@ -560,10 +562,9 @@ static void tidy(Db *db)
     Error ignored;
     if (db->read_only || lock_try_write(db, &got, &ignored) != TCUDB_OK || !got) return;
     pthread_mutex_lock(&db->disk->sync);
-    bool follows = become_writer(db, &ignored) == TCUDB_OK;
-    bool empty =
-        db->disk->log_length == LOG_HEADER; /* else a reader elsewhere may be at an earlier record of the log */
-    if (follows && (empty || !lock_older_readers(db, db->disk->generation + 1))) disk_collect_garbage(db, db->root);
+    /* After the first record of a log, a reader elsewhere may be at an earlier one: of this generation, too. */
+    if (become_writer(db, &ignored) == TCUDB_OK)
+        disk_collect_garbage(db, db->root, db->disk->generation + (db->disk->log_length > LOG_HEADER));
     pthread_mutex_unlock(&db->disk->sync);
     lock_release_write(db);
 }
@@ -606,6 +607,7 @@ void disk_close(Db *db)
 {
     Disk *disk = db->disk;
     if (disk == NULL) return;
+    disk_free_garbage(db);
     generation_unref(disk->current);
     assert(disk->generations == NULL);
     file_close(disk->log_fd);

@@ -20,6 +20,11 @@ typedef struct Mark {
     uint64_t length; /* of the log: all of it is committed */
 } Mark;
 
+typedef struct DeadFile {
+    char name[40];
+    uint64_t since; /* no generation from this one on needs it */
+} DeadFile;
+
 struct Disk {
     int lock_fd;          /* -1: a read-only place without a lock file */
     pthread_mutex_t sync; /* following other processes, one thread at a time; before db->lock */
@@ -33,6 +38,8 @@ struct Disk {
     bool dir_suspect;    /* the directory may not be durable */
     bool new_files;      /* created since the directory was last made durable */
     bool garbage;        /* a commit has left files without use */
+    struct DeadFile *dead; /* files without use that could not go yet */
+    uint32_t ndead, cap_dead;
     Generation *current;
     Generation *generations; /* all that live, under db->lock */
 };

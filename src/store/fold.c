@@ -6,8 +6,8 @@
  * empty log begins. Order: parts and dictionaries durable, new log durable, manifest durable, renamed, directory
  * durable. Until the rename the old generation is the database; a failure leaves it so.
  *
- * Garbage: files that the manifest does not name. They go when no snapshot of an older generation is left, here or in
- * another process; else the next fold or open tries again.
+ * Garbage: files that the manifest does not name. Each goes when no snapshot is left of a generation older than the one
+ * that was first seen without it, here or in another process; else the next fold or open tries again.
  */
 #include "store/disk.h"
 
@@ -133,26 +133,68 @@ static bool is_garbage(const Db *db, const Root *root, const char *name)
     return false;
 }
 
-static bool older_snapshots(Db *db)
+/* Whether a snapshot of a generation below is left, here or in another process. */
+static bool readers_below(Db *db, uint64_t number)
 {
-    bool older = false;
+    bool below = false;
     pthread_mutex_lock(&db->lock);
-    for (Generation *g = db->disk->generations; g != NULL; g = g->next) older |= g->number < db->disk->generation;
+    for (Generation *g = db->disk->generations; g != NULL; g = g->next)
+        below |= g->number < number && g->number < db->disk->generation;
     pthread_mutex_unlock(&db->lock);
-    return older || lock_older_readers(db, db->disk->generation);
+    return below || lock_older_readers(db, number);
+}
+
+/* Since which generation the file is known to be without use. */
+static uint64_t dead_since(const Disk *disk, const char *name, uint64_t now)
+{
+    for (uint32_t i = 0; i < disk->ndead; i++)
+        if (strcmp(disk->dead[i].name, name) == 0) return disk->dead[i].since;
+    return now;
+}
+
+/* Without memory, or if the name is too long to be ours, it is found again the next time. */
+static void keep_dead(Db *db, DeadFile **list, uint32_t *n, uint32_t *cap, const char *name, uint64_t since)
+{
+    if (*n == *cap) {
+        uint32_t more = *cap * 2 + 8;
+        DeadFile *larger = mem_realloc(&db->mem, *list, *cap * sizeof **list, more * sizeof **list, NULL);
+        if (larger == NULL) return;
+        *list = larger;
+        *cap = more;
+    }
+    DeadFile *dead = &(*list)[(*n)++];
+    snprintf(dead->name, sizeof dead->name, "%.39s", name);
+    dead->since = since;
+}
+
+void disk_free_garbage(Db *db)
+{
+    mem_free(&db->mem, db->disk->dead, db->disk->cap_dead * sizeof db->disk->dead[0]);
+    db->disk->dead = NULL;
+    db->disk->ndead = db->disk->cap_dead = 0;
 }
 
 /* The caller has the write lock, and no transaction of this process has written part files. A file that cannot be
  * removed is left for the next time. */
-void disk_collect_garbage(Db *db, const Root *root)
+void disk_collect_garbage(Db *db, const Root *root, uint64_t since)
 {
-    if (db->disk->dir_suspect || older_snapshots(db)) return;
+    Disk *disk = db->disk;
+    DeadFile *list = NULL;
+    uint32_t n = 0, cap = 0;
+    if (disk->dir_suspect) return;
     DIR *dir = opendir(db->path);
     if (dir == NULL) return;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         char path[PATH_TEXT];
         if (!is_garbage(db, root, entry->d_name)) continue;
-        if (file_path(path, db->path, entry->d_name, UINT64_MAX, NULL) == TCUDB_OK) unlink(path);
+        uint64_t from = dead_since(disk, entry->d_name, since);
+        bool gone = !readers_below(db, from) &&
+                    file_path(path, db->path, entry->d_name, UINT64_MAX, NULL) == TCUDB_OK && unlink(path) == 0;
+        if (!gone) keep_dead(db, &list, &n, &cap, entry->d_name, from);
     }
     closedir(dir);
+    disk_free_garbage(db);
+    disk->dead = list;
+    disk->ndead = n;
+    disk->cap_dead = cap;
 }

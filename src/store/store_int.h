@@ -446,8 +446,10 @@ tcudb_status disk_refresh(Db *db, Error *err) MUST_CHECK;
 tcudb_status disk_lock(Db *db, uint32_t timeout_ms, const atomic_bool *cancel, Error *err) MUST_CHECK;
 void disk_unlock(Db *db);
 tcudb_status disk_commit(Txn *txn, Error *err) MUST_CHECK;
-/* Removes files without use, unless snapshots of older generations are left. With the write lock. */
-void disk_collect_garbage(Db *db, const Root *root);
+/* Removes files that the root does not name, each if no snapshot is left of a generation below the first one that was
+ * seen without it; `since`: what that is of those seen now. With the write lock. */
+void disk_collect_garbage(Db *db, const Root *root, uint64_t since);
+void disk_free_garbage(Db *db);
 bool disk_fold_due(Db *db, bool closing);
 /* The last commit failed and may yet be found in the log after a crash: what it refers to must stay. */
 bool disk_doubtful(const Db *db);

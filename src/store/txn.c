@@ -91,7 +91,7 @@ static void end(Txn *txn, bool committed)
     root_unref(txn->base);
     root_unref(txn->stale);
     txn_drop_parts(txn, committed);
-    if (committed && txn->folding && db->disk != NULL) disk_collect_garbage(db, db->root);
+    if (committed && txn->folding && db->disk != NULL) disk_collect_garbage(db, db->root, db->root->generation->number);
     release_lock(txn);
     pthread_mutex_destroy(&txn->lock);
     pthread_mutex_destroy(&txn->parts_lock);

@@ -14,7 +14,8 @@ import tempfile
 
 BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
 SAMPLES = int(os.environ.get("TCUDB_FAULTS", "60").replace("all", "0"))
-SETUP = "CREATE TABLE kept(k int PRIMARY KEY, s text CHECK (s <> '')); INSERT INTO kept SELECT i, 'text ' || i % 7 FROM generate_series(1, 5000) g(i)"
+SETUP = "CREATE TABLE kept(k int PRIMARY KEY, s text CHECK (s <> '')); INSERT INTO kept SELECT i, 'text ' || i % 7 FROM generate_series(1, 5000) g(i); "\
+        "CREATE TABLE wide AS SELECT i AS a, i % 3 AS b, 'w' || i % 5 AS s FROM generate_series(1, 66000) g(i)"
 SCRIPT = """
 BEGIN; INSERT INTO kept VALUES (-1, 'one'), (-2, 'two'); COMMIT;
 CREATE TABLE made AS SELECT k % 10 AS g, count(*) AS n, sum(k) AS s, min(s) AS m FROM kept GROUP BY 1;
@@ -28,6 +29,9 @@ CREATE TABLE ids(id serial PRIMARY KEY, v int, w int GENERATED ALWAYS AS (v * 2)
 INSERT INTO ids(v) SELECT k FROM tt WHERE k > 0; SELECT currval('ids_id_seq'), nextval('ids_id_seq'), obj_description('ids'::regclass);
 SELECT c.relname, pg_get_constraintdef(k.oid) FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid ORDER BY 1, 2 LIMIT 3;
 SELECT string_to_table(s, ' '), regexp_split_to_table(s, 'x') FROM kept ORDER BY k LIMIT 3; DROP TABLE ids;
+UPDATE wide SET b = 7, s = s || '!' WHERE a <= 60000;
+ALTER TABLE wide ADD COLUMN c text DEFAULT 'c' NOT NULL, ALTER COLUMN a TYPE bigint;
+ALTER TABLE wide DROP COLUMN b, ADD COLUMN d int DEFAULT random() * 0 + 1;
 INSERT INTO kept VALUES (17, 'changed') ON CONFLICT (k) DO UPDATE SET s = excluded.s || '' RETURNING k, s;
 """
 
@@ -58,6 +62,13 @@ def consistent(database):
     if code != 0:
         return f"the database does not open or read any more: {out.strip()}"
     total, inserted, changed, doomed = (int(x) for x in out.split("\n")[1].split(","))
+    code, out2 = plain(database, "SELECT count(*), sum(a), count(*) FILTER (WHERE s LIKE '%!') FROM wide")
+    if code != 0 or out2.split("\n")[1] not in ("66000,2178033000,0", "66000,2178033000,60000"):
+        return f"half of the columns: {out2.strip()}"
+    code, out2 = plain(database, "SELECT string_agg(column_name, '' ORDER BY ordinal_position) FROM information_schema.columns "
+                                 "WHERE table_name = 'wide'")
+    if code != 0 or out2.split("\n")[1] not in ("abs", "absc", "ascd"):
+        return f"half of a definition: {out2.strip()}"
     good = total == 4900 + inserted + doomed and inserted in (0, 2) and changed in (0, 1) and doomed in (0, 100)
     in_order = (not changed or inserted) and (doomed or changed)
     return None if good and in_order else f"half a statement: {out.strip()}"
