@@ -18,7 +18,7 @@ CREATE TABLE a(k int, g int, x int, f float8, n bigint, h text);
 INSERT INTO a SELECT i % 37, i % 11, i % 9, i / 8.0, 4000000000000000000 - i, 'w' || i % 5 FROM generate_series(1, 400) t(i);
 CREATE TABLE wide AS SELECT i % 60 AS g, i % 1511 AS k, i % 100 - 50 AS x FROM generate_series(1, 20000) t(i);
 CREATE TABLE m AS SELECT i % 30 AS i, i / 30 AS j, i % 17 - 8 AS v FROM generate_series(0, 899) t(i);
-CREATE TABLE many AS SELECT i % 2 AS g, i % 10000 AS k, i % 301 AS h, i % 21 - 10 AS x FROM generate_series(1, 150000) t(i);
+CREATE TABLE many AS SELECT i / 10000 % 2 AS g, i % 10000 AS k, i % 301 AS h, i % 21 - 10 AS x FROM generate_series(1, 150000) t(i);
 CREATE TABLE far AS SELECT i % 3 AS g, i % 37 AS k, CASE WHEN i % 7 = 0 THEN float8 '1e-200' ELSE i / 8.0 END AS f
   FROM generate_series(1, 5000) t(i);
 CREATE TABLE b AS SELECT k + 1 AS k, g % 7 AS g, x, CASE WHEN x = 3 THEN float8 '1e300' ELSE f END AS f, n, h FROM a;
