@@ -40,7 +40,7 @@ static size_t huge_size(size_t size)
 /* Large blocks come from the system page by page, so that freeing one always gives it back: malloc would keep them
  * among its own once it has seen some freed. Under AddressSanitizer they stay its business. */
 #if defined(__SANITIZE_ADDRESS__)
-enum { MAPS_ZERO = false };
+enum { MAPS_ZERO = false, CAN_MOVE = false };
 
 static void *map_block(size_t whole)
 {
@@ -52,8 +52,14 @@ static void unmap_block(void *ptr, size_t whole)
     (void)whole;
     free(ptr);
 }
+
+static void *move_block(void *ptr, size_t whole, size_t more)
+{
+    (void)ptr, (void)whole, (void)more;
+    return NULL;
+}
 #else
-enum { MAPS_ZERO = true };
+enum { MAPS_ZERO = true, CAN_MOVE = true };
 
 static void *map_block(size_t whole)
 {
@@ -69,6 +75,16 @@ static void *map_block(size_t whole)
 static void unmap_block(void *ptr, size_t whole)
 {
     munmap(ptr, whole);
+}
+
+/* The block's pages, at the start of a larger one; NULL: all is as before. */
+static void *move_block(void *ptr, size_t whole, size_t more)
+{
+    void *to = map_block(more);
+    if (to == NULL) return NULL;
+    if (mremap(ptr, whole, more, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED) return to;
+    munmap(to, more);
+    return NULL;
 }
 #endif
 
@@ -214,8 +230,23 @@ void *mem_alloc_zero(Mem *mem, size_t size, Error *err)
     return ptr;
 }
 
+/* Copying a very large block would take longer than a statement may take to stop: its pages move. NULL, and no error:
+ * they cannot. */
+static void *grow_by_moving(Mem *mem, void *old, size_t old_size, size_t size)
+{
+    enum { MOVE_FROM = 64 << 20 };
+    if (!CAN_MOVE || old == NULL || old_size < MOVE_FROM || size <= old_size || size > SIZE_MAX / 2) return NULL;
+    if (mem_charge(mem, size - old_size, NULL) != TCUDB_OK) return NULL;
+    if (huge_size(size) == huge_size(old_size)) return old;
+    void *ptr = move_block(old, huge_size(old_size), huge_size(size));
+    if (ptr == NULL) mem_release(mem, size - old_size);
+    return ptr;
+}
+
 void *mem_realloc(Mem *mem, void *old, size_t old_size, size_t size, Error *err)
 {
+    void *moved = grow_by_moving(mem, old, old_size, size);
+    if (moved != NULL) return moved;
     void *ptr = mem_alloc(mem, size, err);
     if (ptr == NULL) return NULL;
     if (old != NULL) memcpy(ptr, old, old_size < size ? old_size : size);

@@ -234,13 +234,22 @@ static uint32_t part_of(const Level *level, const char *rows, uint32_t row)
     return (uint32_t)(hash >> 32) % PARTS;
 }
 
+/* A run may have many millions of rows, and each may be the first in a huge page, which the system clears. */
+static inline tcudb_status poll_row(const Grouping *g, Error *err)
+{
+    return cancel_seen(g->x->env->cancel) ? exec_check_cancel(g->x, err) : TCUDB_OK;
+}
+
 static tcudb_status order_rows(Grouping *g, const Level *level, Run *run, Error *err)
 {
     uint32_t at[PARTS];
     run->order = exec_alloc(g->x, (run->n + 1) * sizeof *run->order, err);
     TRY_PTR(run->order);
     memcpy(at, run->start, sizeof at);
-    for (uint32_t r = 0; r < run->n; r++) run->order[at[part_of(level, run->rows, r)]++] = r;
+    for (uint32_t r = 0; r < run->n; r++) {
+        TRY(poll_row(g, err));
+        run->order[at[part_of(level, run->rows, r)]++] = r;
+    }
     return TCUDB_OK;
 }
 
@@ -263,6 +272,7 @@ static tcudb_status scatter_rows(Grouping *g, const Level *level, Run *run, Erro
     TRY_PTR(rows);
     memcpy(at, run->start, sizeof at);
     for (uint32_t r = 0; r < run->n; r++) {
+        TRY(poll_row(g, err));
         const char *row = run->rows + (size_t)r * level->stride;
         copy_words(rows + (size_t)at[part_of(level, run->rows, r)]++ * level->stride, row, level->stride);
     }
@@ -280,7 +290,10 @@ static tcudb_status end_run(Grouping *g, Level *level, Worker *w, Error *err)
     run->task = w->task;
     run->n = n;
     run->rows = table->rows;
-    for (uint32_t r = 0; r < n; r++) run->start[part_of(level, run->rows, r) + 1]++;
+    for (uint32_t r = 0; r < n; r++) {
+        TRY(poll_row(g, err));
+        run->start[part_of(level, run->rows, r) + 1]++;
+    }
     for (uint32_t p = 0; p < PARTS; p++) run->start[p + 1] += run->start[p];
     bool scatter = n >= SCATTER_ROWS && !level->in_order; /* then the table keeps its memory for the next task */
     TRY(scatter ? scatter_rows(g, level, run, err) : order_rows(g, level, run, err));

@@ -281,13 +281,14 @@ static tcudb_status join_column(void *ctx, Worker *w, uint64_t task, Error *err)
     (void)w;
     for (uint64_t i = 0; i < j->nchunks; i++) {
         const Chunk *k = j->chunks[i];
+        TRY(exec_check_cancel(j->c->x, err)); /* a column may have gigabytes */
         assert(col->data != NULL);
         memcpy((char *)col->data + k->offset * col->size, k->data[task], (size_t)k->n * col->size);
         if (!k->has_null[task]) continue;
         for (uint32_t r = 0; r < k->n; r++)
             if (!bit_get(k->valid[task], r)) bit_clear(col->valid, k->offset + r);
     }
-    return exec_check_cancel(j->c->x, err);
+    return TCUDB_OK;
 }
 
 static tcudb_status alloc_columns(Joining *j, uint64_t n, Error *err)

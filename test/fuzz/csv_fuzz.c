@@ -68,7 +68,7 @@ static void fuzz_read_csv(const uint8_t *in, size_t size, bool ignore_errors)
     Error err;
     TableFuncBound bound;
     arena_init(&arena, NULL);
-    if (f->bind(&arena, args, 2, &bound, &err) == TCUDB_OK) read_all(f, &bound, &arena);
+    if (f->bind(&(EvalCtx){.arena = &arena}, args, 2, &bound, &err) == TCUDB_OK) read_all(f, &bound, &arena);
     arena_free(&arena);
     close(fd);
 }
