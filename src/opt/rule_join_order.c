@@ -5,11 +5,10 @@
  * Rewrite: the cheapest bushy tree by cost_cpu.c. Up to DP_MAX relations: DPsub, every connected subset
  * built from its connected halves in order of the subset's bitmask (so halves come first), 3^n / 2 looks at
  * an array. More: greedy, joining the two parts with the smallest result first. Parts that no condition
- * connects are joined last, smallest first. The smaller input becomes the right one, which exec builds.
- * Equalities between plain expressions form classes: a.x = b.y and b.y = c.z let a meet c directly; a join
- * gets one equality for each class that has members on both sides, the others follow from it.
- * Semi, anti, mark, single and left joins on top of or between inner joins are taken off first and put back
- * where they cost least (join_ops.c).
+ * connects are joined last, one after the other, smallest first. The smaller input becomes the right one, which exec
+ * builds. Equalities between plain expressions form classes: a.x = b.y and b.y = c.z let a meet c directly; a join gets
+ * one equality for each class that has members on both sides, the others follow from it. Semi, anti, mark, single and
+ * left joins on top of or between inner joins are taken off first and put back where they cost least (join_ops.c).
  * Right because: inner joins of bags commute and associate; every condition is applied at the first join
  * that has all its columns; members of a class within one part are already equal (by induction each join
  * that brought two of them together had an equality between them).
@@ -134,9 +133,11 @@ static uint64_t component(const JoinGraph *g, uint32_t i)
     return set;
 }
 
-/* Joins the two parts with the smallest result, connected ones first, until one is left. */
+/* Joins the two parts with the smallest result, connected ones first, until one is left. What nothing connects goes one
+ * after the other to one product that begins with the smallest: if that is empty, no other product is ever made. */
 static tcudb_status join_greedily(Opt *opt, JoinGraph *g, Part *parts, uint32_t n, Error *err)
 {
+    uint32_t product = UINT32_MAX; /* the part that is one */
     while (n > 1) {
         uint32_t best_a = 0, best_b = 1;
         double best = INFINITY;
@@ -145,6 +146,7 @@ static tcudb_status join_greedily(Opt *opt, JoinGraph *g, Part *parts, uint32_t 
         for (uint32_t a = 0; a < n; a++) {
             for (uint32_t b = a + 1; b < n; b++) {
                 bool c = connected(g, parts[a].rels, parts[b].rels);
+                if (!c && product != UINT32_MAX && a != product && b != product) continue;
                 double rows = c ? graph_rows(g, parts[a].rels | parts[b].rels) : parts[a].rows * parts[b].rows;
                 if (best < INFINITY && (c < best_connected || (c == best_connected && rows >= best))) continue;
                 best = rows, best_a = a, best_b = b, best_connected = c;
@@ -155,6 +157,8 @@ static tcudb_status join_greedily(Opt *opt, JoinGraph *g, Part *parts, uint32_t 
         TRY(join_parts(opt, g, parts[swap ? best_b : best_a], parts[swap ? best_a : best_b], &joined, err));
         parts[best_a] = joined;
         parts[best_b] = parts[--n];
+        if (!best_connected || product == best_b) product = best_a;
+        if (product == n) product = best_b;
     }
     return TCUDB_OK;
 }
