@@ -227,7 +227,8 @@ typedef struct ColumnSource {
 } ColumnSource;
 
 /* The table gets the columns of def (its id and name do not count; NULL: those it has), one source each. A column that
- * is kept has the same type, or both are texts. The caller has seen to what def promises of the rows. The table must not change until revision_finish. 40001 as for txn_delete. */
+ * is kept has the same type, or both are texts. The caller has seen to what def promises of the rows. The table must
+ * not change until revision_finish. 40001 as for txn_delete. */
 typedef struct Revision Revision;
 tcudb_status revision_new(Txn *txn, Str table, const TableDef *def, const ColumnSource *sources, Revision **out,
                           Error *err) MUST_CHECK;
