@@ -73,10 +73,10 @@ static double remainders(const Expr *e)
 /* A value a branch, where all are constants. */
 static double branches(const Expr *e)
 {
-    uint32_t last = e->nargs - 1;
+    uint32_t last = e->nargs - 1, values = last / 2 + 1;
     for (uint32_t i = 1; i < last; i += 2)
         if (e->args[i]->kind != EXPR_CONST) return INFINITY;
-    return e->args[last]->kind == EXPR_CONST ? (double)(last / 2 + 1) : INFINITY;
+    return e->args[last]->kind == EXPR_CONST ? (double)values : INFINITY;
 }
 
 double card_image(const Opt *opt, const Expr *e)

@@ -173,8 +173,8 @@ static tcudb_status take_next(Cutter *c)
 /* A control character that stands nowhere in the text; 0: each does. */
 static char free_mark(Str text)
 {
-    for (char mark = 1; mark < ' '; mark++)
-        if (strchr("\t\n\v\f\r", mark) == NULL && memchr(text.ptr, mark, text.len) == NULL) return mark;
+    for (int mark = 1; mark < ' '; mark++)
+        if (strchr("\t\n\v\f\r", mark) == NULL && memchr(text.ptr, mark, text.len) == NULL) return (char)mark;
     return 0;
 }
 

@@ -174,6 +174,7 @@ static void split_value(const Feed *f, uint32_t v, uint32_t n, int64_t *const *v
     const Input *in = f->in;
     const FloatColumn *col = &in->floats[v];
     int64_t *base = values[v];
+    if (base == NULL) return; /* there are no rows */
     for (uint32_t k = 0; col->used && col->special && k < 3; k++)
         for (uint32_t i = 0; i < n; i++) values[col->specials + k][i] = float_kind(base[i], k);
     for (uint32_t c = col->used ? col->limbs : 0; c-- > 0;)
