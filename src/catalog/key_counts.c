@@ -31,7 +31,7 @@ typedef struct KeyCounts {
 } KeyCounts;
 
 typedef struct Slot {
-    uint64_t table; /* table_number; 0: free */
+    uint64_t table; /* id; 0: free */
     uint32_t col;
     uint64_t rows;
     KeyCounts *counts; /* NULL: it cannot be counted */
@@ -206,22 +206,21 @@ static tcudb_status count_column(const Table *table, uint32_t col, Mem *mem, con
 
 /* ---- remembering ---------------------------------------------------------------------------------- */
 
-/* Temporary tables have ids of their own. */
-static uint64_t table_number(const Table *table)
+/* Temporary tables have ids apart from the others'. */
+static uint64_t table_id(const Table *table)
 {
-    const TableDef *def = table_def(table);
-    return def->id << 1 | def->temp;
+    return table_def(table)->id;
 }
 
 static Slot *slot_of(KeyCache *cache, const KeySide *side)
 {
-    return &cache->slots[(table_number(side->table) * 31 + side->col) % CACHE];
+    return &cache->slots[(table_id(side->table) * 31 + side->col) % CACHE];
 }
 
 static bool is_fresh(const Slot *slot, const KeySide *side)
 {
     uint64_t rows = table_rows(side->table);
-    return slot->table == table_number(side->table) && slot->col == side->col && slot->rows <= rows + rows / 10 &&
+    return slot->table == table_id(side->table) && slot->col == side->col && slot->rows <= rows + rows / 10 &&
            rows <= slot->rows + slot->rows / 10;
 }
 
@@ -236,8 +235,7 @@ static tcudb_status count_side(KeyCache *cache, const KeySide *side, Mem *mem, c
     TRY(count_column(side->table, side->col, mem, cancel, &counts, err));
     pthread_mutex_lock(&cache->lock);
     mem_free(NULL, slot->counts, sizeof *slot->counts);
-    *slot =
-        (Slot){.table = table_number(side->table), .col = side->col, .rows = table_rows(side->table), .counts = counts};
+    *slot = (Slot){.table = table_id(side->table), .col = side->col, .rows = table_rows(side->table), .counts = counts};
     pthread_mutex_unlock(&cache->lock);
     return TCUDB_OK;
 }

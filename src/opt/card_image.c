@@ -62,7 +62,7 @@ static double date_values(const Opt *opt, const Expr *e)
     return extract ? fmin(field->values, all) : all;
 }
 
-/* Whatever a, a % constant has fewer values than twice the constant. */
+/* a % m has m values, or twice as many where a has both signs, which is seldom. */
 static double remainders(const Expr *e)
 {
     if (!expr_is_func(e, "%") || e->nargs != 2 || e->args[1]->kind != EXPR_CONST) return INFINITY;

@@ -64,7 +64,7 @@ static void mix_calls(Shape *s, const Plan *agg)
 
 static void mix_scan(Shape *s, const Plan *scan)
 {
-    mix(s, table_def(scan->scan.table)->id << 1 | table_def(scan->scan.table)->temp);
+    mix(s, table_def(scan->scan.table)->id);
     mix(s, (uint64_t)lround(log2(fmax(1, scan->rows)) / 2));
     for (uint32_t i = 0; i < scan->ncols; i++)
         mix(s, (uint64_t)number_of(s, scan->cols[i].id) << 32 | scan->scan.columns[i]);

@@ -3,22 +3,13 @@
  * panel and chunk edges, extreme bytes, several limbs.
  */
 #include "tensor/kernels.h"
+#include "random64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 #include <stdlib.h>
-
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 /* kind 0: random, 1: all maximal, 2: mostly zero, 3: zero on the left, maximal on the right. */
 static uint64_t cell(int kind, uint32_t limbs, bool left)

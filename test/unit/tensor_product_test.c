@@ -3,6 +3,7 @@
  * and huge values, duplicates, skew, empty sides.
  */
 #include "tensor/product.h"
+#include "random64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,16 +14,6 @@
 #include <string.h>
 
 enum { GROUPS_MAX = 120, KEYS_MAX = 90, ROWS_MAX = 6000, OUTS = 3 };
-
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 typedef struct Bag {
     uint32_t group[ROWS_MAX], key[ROWS_MAX], count[ROWS_MAX];

@@ -3,6 +3,7 @@
  * workers gives the sums of a plain join, in the order of one worker.
  */
 #include "tensor/product.h"
+#include "random64.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,16 +14,6 @@
 #include <string.h>
 
 enum { RUN = 1 << 14, PRODUCTS = 2 };
-
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 typedef struct Bag {
     uint64_t n;

@@ -5,6 +5,7 @@
  */
 #include "type/func.h"
 #include "type/num.h"
+#include "random64.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,16 +15,6 @@
 #include <cmocka.h>
 
 enum { ROWS = 997, ROUNDS = 40 };
-
-static uint64_t seed = UINT64_C(0x243f6a8885a308d3);
-
-static uint64_t next_random(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed;
-}
 
 typedef struct Shape {
     bool const_a, const_b, selected;

@@ -196,20 +196,6 @@ static tcudb_status plan_direct(Exec *x, const Plan *plan, Input inputs[2], bool
     return TCUDB_OK;
 }
 
-typedef struct Renumber {
-    const Input *in;
-    const uint32_t *number;
-} Renumber;
-
-static tcudb_status renumber_run(void *ctx, Worker *w, uint64_t task, Error *err)
-{
-    (void)w, (void)err;
-    const Renumber *n = ctx;
-    uint32_t *group = (uint32_t *)n->in->runs[task].group; /* the run is ours */
-    for (uint64_t i = 0; i < n->in->runs[task].n; i++) group[i] = n->number[group[i]];
-    return TCUDB_OK;
-}
-
 /* Leaves out the codes that no row has, if that makes the matrix much smaller. */
 static tcudb_status compact_groups(Input *in, Error *err)
 {
@@ -225,9 +211,8 @@ static tcudb_status compact_groups(Input *in, Error *err)
         in->code_of[used] = code;
         number[code] = used++;
     }
-    Renumber n = {.in = in, .number = number};
     in->ngroup_codes = used;
-    TRY(exec_parallel(in->x, NULL, in->nruns, renumber_run, &n, err));
+    TRY(runs_renumber(in, false, number, err));
     exec_free(in->x, number);
     return TCUDB_OK;
 }

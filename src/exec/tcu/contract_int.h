@@ -69,6 +69,8 @@ tcudb_status runs_room(Exec *x, RunList *list, uint32_t nvalues, uint32_t rows, 
 void runs_free(Exec *x, RunList *list);
 /* Makes the lists' runs those of the input. */
 tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint32_t nvalues, Error *err) MUST_CHECK;
+/* Replaces every group, or key, of the input's rows by number[it]. On all workers. */
+tcudb_status runs_renumber(const Input *in, bool keys, const uint32_t *number, Error *err) MUST_CHECK;
 
 /* Rows [from, to) of a run: what a task takes of them. */
 typedef struct RunPiece {

@@ -490,20 +490,6 @@ static tcudb_status spread(Ranges *r, Input *in, TaskFn fn, Error *err)
     return TCUDB_OK;
 }
 
-typedef struct Renaming {
-    const SideRun *runs;
-    const uint32_t *number;
-} Renaming;
-
-static tcudb_status rename_keys(void *ctx, Worker *w, uint64_t task, Error *err)
-{
-    (void)w, (void)err;
-    const Renaming *n = ctx;
-    uint32_t *key = (uint32_t *)n->runs[task].key; /* the run is ours */
-    for (uint64_t i = 0; i < n->runs[task].n; i++) key[i] = n->number[key[i]];
-    return TCUDB_OK;
-}
-
 /* Numbers the nodes in use and renames the keys of both sides. */
 static tcudb_status number_nodes(Ranges *r, uint32_t *keys, Error *err)
 {
@@ -512,12 +498,8 @@ static tcudb_status number_nodes(Ranges *r, uint32_t *keys, Error *err)
     TRY_PTR(number);
     *keys = 0;
     for (uint64_t node = 0; node < total; node++) number[node] = bit_get(r->nodes, node) ? (*keys)++ : 0;
-    Renaming both = {.number = number};
-    for (uint32_t side = 0; side < 2; side++) {
-        const Input *in = side == 0 ? r->points : r->intervals;
-        both.runs = in->runs;
-        TRY(exec_parallel(r->x, NULL, in->nruns, rename_keys, &both, err));
-    }
+    TRY(runs_renumber(r->points, true, number, err));
+    TRY(runs_renumber(r->intervals, true, number, err));
     exec_free(r->x, number);
     return TCUDB_OK;
 }

@@ -73,6 +73,28 @@ tcudb_status runs_gather(Input *in, const RunList *lists, uint32_t nlists, uint3
     return TCUDB_OK;
 }
 
+typedef struct Renumbering {
+    const Input *in;
+    bool keys;
+    const uint32_t *number;
+} Renumbering;
+
+static tcudb_status renumber_run(void *ctx, Worker *w, uint64_t task, Error *err)
+{
+    (void)w, (void)err;
+    const Renumbering *r = ctx;
+    const SideRun *run = &r->in->runs[task];
+    uint32_t *code = (uint32_t *)(r->keys ? run->key : run->group); /* the run is ours */
+    for (uint64_t i = 0; i < run->n; i++) code[i] = r->number[code[i]];
+    return TCUDB_OK;
+}
+
+tcudb_status runs_renumber(const Input *in, bool keys, const uint32_t *number, Error *err)
+{
+    Renumbering r = {.in = in, .keys = keys, .number = number};
+    return exec_parallel(in->x, NULL, in->nruns, renumber_run, &r, err);
+}
+
 /* The steps that follow change runs one by one: the arrays in them stay common. */
 tcudb_status side_share(Exec *x, const Input *from, Input *to, Error *err)
 {
