@@ -1,10 +1,15 @@
-# test/unit/ROOM_NAME_test.c: one cmocka program a file, against the engine's archive.
+# test/unit/ROOM_NAME_test.c: one cmocka program a file, against the engine's archive. Without cmocka (`make test` installs
+# it) there are none, and everything else builds.
 enable_testing()
+find_library(CMOCKA cmocka)
 file(GLOB UNIT_TESTS CONFIGURE_DEPENDS test/unit/*_test.c)
+if(NOT CMOCKA)
+  set(UNIT_TESTS)
+endif()
 foreach(source ${UNIT_TESTS})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
-  target_link_libraries(${name} PRIVATE engine_static cmocka)
+  target_link_libraries(${name} PRIVATE engine_static ${CMOCKA})
   target_include_directories(${name} PRIVATE test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
