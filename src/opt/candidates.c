@@ -8,6 +8,7 @@
  * What ran here before is known better than by a price: of the ways that a node of this class has taken, the fastest;
  * another one is tried where its price is less than half of that, once the known one ran twice (the first run may have
  * met cold data). So runs of one query settle: every way is tried at most once in vain, and the best of them stays.
+ * The way that prices prefer, if it has not run, was kept from it by a setting, and waits for nothing.
  */
 #include "opt/candidates.h"
 #include "opt/card_combine.h"
@@ -350,6 +351,8 @@ static uint32_t fastest_known(const Opt *opt, Candidates *list, const Settings *
         if (runs.runs[w] == 0 && price_or_inf(list, of[w]) < price_or_inf(list, unknown)) unknown = of[w];
     }
     if (seconds[best] == INFINITY) return at;
+    NodeWay preferred = correction_way(list->items[at].form);
+    if (runs.runs[preferred] == 0 && price_total(list->items[at].price) < SWITCH_GAIN * seconds[best]) return at;
     return runs.runs[best] >= 2 && price_or_inf(list, unknown) < TRY_GAIN * seconds[best] ? unknown : of[best];
 }
 

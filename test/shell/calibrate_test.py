@@ -118,6 +118,9 @@ def check_corrections(home):
     again = next(c for c in learnt["Candidates"] if c["Form"] == learnt["Taken"])
     check("a node that ran before is known", again.get("Before ms", 0) > 0, learnt)
     check("another one is not", not any("Before ms" in c for c in explain_json(home, PRODUCT, f"{ONE_SIDE};" * 4)["Candidates"]))
+    compared = explain_json(home, PRODUCT, f"SET tcudb.contraction = off; {PRODUCT}; RESET tcudb.contraction;")
+    check("a way that a setting forced once is not kept", compared["Operator"] == "Contract" and
+          any("Before ms" in c for c in compared["Candidates"] if c["Form"] in ("plain", "vector")), compared)
     forgotten = explain_json(home, ONE_SIDE, f"{ONE_SIDE};" * 4 + "RESET tcudb.corrections;")
     check("RESET forgets nodes too", not any("Before ms" in c for c in forgotten["Candidates"]), forgotten)
     off = query(home, SETUP + "SET tcudb.corrections = off;" + f"{ONE_SIDE};" * 8 + "SELECT 'none'; SHOW CORRECTIONS")
