@@ -95,11 +95,22 @@ static bool project_is_trivial(const Plan *project, bool exact)
     return same;
 }
 
-static tcudb_status prune_project(Opt *opt, Plan **slot, const ColSet *need, bool exact, Error *err)
+/* What is volatile is computed whether somebody reads it or not: nextval() does something. */
+static tcudb_status add_volatile(Opt *opt, const Plan *project, ColSet *need, Error *err)
+{
+    for (uint32_t i = 0; i < project->ncols; i++)
+        if (expr_volatile(project->project.exprs[i].expr)) TRY(colset_add(opt, need, project->cols[i].id, err));
+    return TCUDB_OK;
+}
+
+static tcudb_status prune_project(Opt *opt, Plan **slot, const ColSet *above, bool exact, Error *err)
 {
     Plan *project = *slot;
     ColSet below = {0};
     if (!exact) {
+        ColSet all = {0}, *need = &all;
+        TRY(colset_union(opt, need, above, err));
+        TRY(add_volatile(opt, project, need, err));
         uint32_t *kept = ARENA_ARRAY(opt->arena, uint32_t, project->ncols, err);
         NamedExpr *exprs = ARENA_ARRAY(opt->arena, NamedExpr, project->ncols, err);
         TRY_PTR(kept);

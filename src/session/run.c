@@ -88,6 +88,7 @@ static void undo(Session *session, Savepoint at, const Settings *before)
         return;
     }
     txn_rollback_to(session->txn, at);
+    session_sequences_undone(session, session->npoints + 1);
     session->settings = *before;
     session->failed = true;
 }

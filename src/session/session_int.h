@@ -96,7 +96,16 @@ tcudb_status session_of_serials(Run *run, const TableDef *def, const TableDef *n
 /* Runs the body with run->sequences set if the statement asks for sequences. */
 tcudb_status session_with_sequences(Run *run, const Stmt *stmt, tcudb_status (*body)(Run *run, void *ctx, Error *err),
                                     void *ctx, Error *err) MUST_CHECK;
+/* What the numbers given so far have to hear of: a commit; that something was undone, or savepoints released, so that
+ * so many are left. */
 void session_sequences_committed(Session *session);
+void session_sequences_undone(Session *session, uint32_t savepoints);
+void session_sequences_released(Session *session, uint32_t savepoints);
+/* Whether numbers were given whose row was undone; writes these rows again in the open transaction. */
+bool session_sequences_lost(const Session *session);
+tcudb_status session_put_back_sequences(Session *session, Error *err) MUST_CHECK;
+/* DISCARD SEQUENCES: currval and lastval are not yet defined. */
+void session_forget_given(Session *session);
 void session_free_sequences(Session *session);
 
 /* ---- steps.c: what runs before a statement's own plan */

@@ -83,7 +83,7 @@ tcudb_status session_discard(Run *run, Error *err)
     if (all && session->block)
         return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION, "DISCARD ALL cannot run inside a transaction block");
     if (all || str_equal(run->stmt->name, STR_LIT("temp"))) TRY(drop_all(session->txn, err));
-    if (all || str_equal(run->stmt->name, STR_LIT("sequences"))) session_free_sequences(session);
+    if (all || str_equal(run->stmt->name, STR_LIT("sequences"))) session_forget_given(session);
     if (!all) return TCUDB_OK;
     session_free_named(session);
     settings_init(&session->settings);

@@ -60,16 +60,21 @@ void session_free_points(Session *session)
     session->cap_points = 0;
 }
 
-tcudb_status session_commit(Session *session, Error *err)
+/* Ends the transaction in any case. */
+static tcudb_status commit(Session *session, Error *err)
 {
+    tcudb_status status = session_sequences_lost(session) ? session_put_back_sequences(session, err) : TCUDB_OK;
     bool wrote = txn_has_writes(session->txn);
-    tcudb_status status = session_commit_temp(session, err);
+    if (status == TCUDB_OK) status = session_commit_temp(session, err);
     if (status == TCUDB_OK)
         status = txn_commit(session->txn, err);
     else
         txn_rollback(session->txn);
     session->settings = status == TCUDB_OK ? session->at_commit : session->at_begin;
-    if (status == TCUDB_OK) session_sequences_committed(session);
+    if (status == TCUDB_OK)
+        session_sequences_committed(session);
+    else
+        session_sequences_undone(session, 0);
     ended(session);
     if (status != TCUDB_OK || !wrote) return status;
     Error maintain;
@@ -79,13 +84,40 @@ tcudb_status session_commit(Session *session, Error *err)
     return status;
 }
 
-void session_rollback(Session *session)
+static void roll_back(Session *session)
 {
     txn_rollback(session->txn);
+    session_sequences_undone(session, 0);
     bool limit_changed = session->settings.memory_limit != session->at_begin.memory_limit;
     session->settings = session->at_begin;
     if (limit_changed) session_apply_memory_limit(session);
     ended(session);
+}
+
+/* After a transaction was undone, another writes what sequences gave meanwhile. Where that fails, the session goes on
+ * from what it remembers. */
+static void keep_numbers(Session *session)
+{
+    Error err = {0};
+    if (!session_sequences_lost(session) || session_begin(session, false, &err) != TCUDB_OK) return;
+    txn_set_cancel(session->txn, NULL);
+    if (session_put_back_sequences(session, &err) == TCUDB_OK)
+        (void)commit(session, &err);
+    else
+        roll_back(session);
+}
+
+tcudb_status session_commit(Session *session, Error *err)
+{
+    tcudb_status status = commit(session, err);
+    if (status != TCUDB_OK) keep_numbers(session);
+    return status;
+}
+
+void session_rollback(Session *session)
+{
+    roll_back(session);
+    keep_numbers(session);
 }
 
 static tcudb_status run_begin(Run *run)
@@ -178,6 +210,7 @@ static tcudb_status run_release(Run *run, Error *err)
     TRY(need_block(run, "RELEASE SAVEPOINT", err));
     TRY(find_point(run->session, run->stmt->name, &i, err));
     forget_points(run->session, i);
+    session_sequences_released(run->session, i);
     return TCUDB_OK;
 }
 
@@ -188,6 +221,7 @@ static tcudb_status run_rollback_to(Run *run, Error *err)
     TRY(need_block(run, "ROLLBACK TO SAVEPOINT", err));
     TRY(find_point(session, run->stmt->name, &i, err));
     txn_rollback_to(session->txn, session->points[i].at);
+    session_sequences_undone(session, i + 1);
     session->settings = session->at_commit = session->points[i].settings;
     session->failed = false;
     forget_points(session, i + 1);

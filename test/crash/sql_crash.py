@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""kill -9 at random moments of statements: ALTER TABLE, CREATE and DROP INDEX, ON CONFLICT, COPY in both directions, UPDATE,
-CREATE TABLE AS, TRUNCATE, transactions of several.
+"""kill -9 at random moments of statements: ALTER TABLE, CREATE INDEX, ON CONFLICT, MERGE, COPY in both directions, UPDATE,
+CREATE TABLE AS, TRUNCATE, COMMENT, temporary tables, sequences, identity and generated columns, transactions of several.
 
 usage: BUILD=build test/crash/sql_crash.py [CYCLES [SEED]]
 
 A shell runs numbered transactions and says each that is committed. It is killed some time after a random one; the next
 shell must find the database as after the last that was said, or the one after it, and goes on. What the tables hold after
-each is known from a run in memory that nothing kills.
+each is known from a run in memory that nothing kills. Numbers of an identity column may leave gaps; no two rows have the
+same, and the sequence is never behind them.
 """
 import os
 import pathlib
@@ -23,7 +24,10 @@ DIGEST = ("SELECT (SELECT count(*) || ' ' || coalesce(sum(k), 0) || ' ' || coale
           "(SELECT string_agg(table_name || '.' || column_name, ' ' ORDER BY table_name, ordinal_position) FROM information_schema.columns "
           "WHERE table_schema = 'public'), "
           "(SELECT string_agg(constraint_name, ' ' ORDER BY constraint_name) FROM information_schema.table_constraints), "
-          "(SELECT sum(n) || ' ' || count(*) FROM log);")
+          "coalesce(obj_description('t'::regclass), '') || ' ' || coalesce(col_description('ids'::regclass, 2), ''), "
+          "(SELECT count(*) || ' ' || coalesce(sum(v), 0) || ' ' || coalesce(sum(w), 0) || ' ' || (count(*) = count(DISTINCT id)) || ' ' || "
+          "coalesce(max(id) <= (SELECT last_value FROM ids_id_seq), true) FROM ids), "
+          "(SELECT count(*) = count(DISTINCT a) FROM taken), (SELECT sum(n) || ' ' || count(*) FROM log);")
 
 
 def transaction(k, folder, rng):
@@ -51,6 +55,22 @@ def transaction(k, folder, rng):
         f"ALTER TABLE t RENAME TO u; CREATE TABLE v{k}(a int PRIMARY KEY, CHECK (a > 0)); ALTER TABLE u RENAME TO t",
         f"INSERT INTO t(k, s) {big} ON CONFLICT DO NOTHING; DELETE FROM t WHERE k > 10000 AND k % 3 > 0",
         f"DELETE FROM t WHERE k > 10000",
+        f"MERGE INTO t USING ({rows}) r(a, b) ON k = a WHEN MATCHED AND a % 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET s = b "
+        f"WHEN NOT MATCHED THEN INSERT (k, s) VALUES (a, b)",
+        f"ALTER TABLE t ADD COLUMN g{k} bigint GENERATED ALWAYS AS (k * 2) STORED; UPDATE t SET s = s || g{k} WHERE k % 9 = 0; "
+        f"ALTER TABLE t DROP COLUMN g{k}",
+        f"COMMENT ON TABLE t IS 'as of {k}'; COMMENT ON COLUMN ids.v IS {rng.choice(['NULL', repr(str(k))])}",
+        f"CREATE TEMP TABLE p AS {rows}; CREATE TEMP SEQUENCE ps; DELETE FROM p WHERE i % 2 = 0; "
+        f"INSERT INTO t(k, s) SELECT i, 'p' || (nextval('ps') > 0) FROM p ON CONFLICT DO NOTHING; DROP TABLE p; DROP SEQUENCE ps",
+        f"INSERT INTO ids(v) SELECT i FROM generate_series(1, {many}) g(i); INSERT INTO taken VALUES (nextval('numbers')), (nextval('numbers'))",
+        f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken SELECT nextval('numbers') FROM generate_series(1, {many}); ROLLBACK; BEGIN; "
+        f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken SELECT nextval('numbers') FROM generate_series(1, {many})",
+        f"SAVEPOINT a; INSERT INTO ids(v) VALUES ({k}), ({low}); INSERT INTO taken VALUES (nextval('numbers')); ROLLBACK TO a; "
+        f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken VALUES (nextval('numbers'))",
+        f"UPDATE ids SET v = v + {k} WHERE v % 3 = {k % 3}; DELETE FROM ids WHERE v % 11 = {k % 11}",
+        f"ALTER SEQUENCE ids_id_seq INCREMENT BY {rng.choice([1, 1, 3])}; INSERT INTO ids(v) VALUES ({k})",
+        f"TRUNCATE ids RESTART IDENTITY; INSERT INTO ids(v) VALUES (1), (2)",
+        f"COPY (SELECT i FROM generate_series(1, {many}) g(i)) TO '{folder}/v.csv'; COPY ids(v) FROM '{folder}/v.csv'",
     ]
     return f"BEGIN; {rng.choice(choices)}; INSERT INTO log VALUES ({k}); COMMIT;"
 
@@ -58,6 +78,8 @@ def transaction(k, folder, rng):
 def script(folder, seed):
     rng = random.Random(seed)
     first = ("BEGIN; CREATE TABLE t(k int PRIMARY KEY, s text, n int DEFAULT 0); CREATE TABLE log(n int); INSERT INTO log VALUES (0); "
+             "CREATE TABLE ids(id int GENERATED ALWAYS AS IDENTITY, v bigint, w bigint GENERATED ALWAYS AS (v * 2) STORED); "
+             "CREATE SEQUENCE numbers; CREATE TABLE taken(a bigint); "
              "INSERT INTO t SELECT i, 'first ' || i FROM generate_series(1, 3000) g(i); COMMIT;")
     return [first] + [transaction(k, folder, rng) for k in range(1, LENGTH)]
 

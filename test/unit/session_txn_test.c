@@ -1,6 +1,8 @@
 /* Transactions: blocks, failed blocks, savepoints, what they do to tables and settings. */
 #include "api_util.h"
 
+#include <stdlib.h>
+
 static void autocommit_keeps_each_statement(void **state)
 {
     tcudb_conn *conn = conn_of(state);
@@ -117,6 +119,43 @@ static void dropping_what_views_use(void **state)
     assert_answer(conn, "drop table t", "ERROR 42P01 table \"t\" does not exist");
 }
 
+/* The number after the last one that the first connection was given, taken by another. */
+static void assert_not_given_again(tcudb_conn *first, tcudb_conn *other)
+{
+    long long last = atoll(ask(first, "select lastval()"));
+    assert_true(last > 0);
+    assert_int_equal(atoll(ask(other, "select nextval('s')")), last + 1);
+}
+
+/* Numbers that another connection takes after a rollback, a failed, a stopped statement, a lost connection. */
+static void numbers_are_given_once(void **state)
+{
+    const Fixture *fixture = *state;
+    tcudb_conn *conn = fixture->conn, *other = NULL;
+    tcudb_error err;
+    assert_int_equal(tcudb_connect(fixture->db, &other, &err), TCUDB_OK);
+    ask(conn, "create table t (a int generated always as identity, b int); create sequence s");
+    ask(conn, "begin; insert into t (b) values (1), (2); rollback");
+    assert_answer(other, "insert into t (b) values (3), (4) returning a", "3\n4");
+    assert_answer(conn, "insert into t (b) values (5) returning a", "5");
+    ask(conn, "begin; select nextval('s'); rollback");
+    assert_not_given_again(conn, other);
+    ask(conn, "select 1 / (nextval('s') - 6) from generate_series(1, 9)");
+    assert_not_given_again(conn, other);
+    ask(conn, "begin; savepoint a; select nextval('s'); rollback to a; commit");
+    assert_not_given_again(conn, other);
+    assert_answer(conn,
+                  "set statement_timeout = 50; select count(*) from (select nextval('s') from generate_series(1, "
+                  "1000000000)) q",
+                  "ERROR 57014 canceling statement due to statement timeout");
+    ask(conn, "set statement_timeout = 0");
+    assert_not_given_again(conn, other);
+    ask(other, "begin; select setval('s', 100)");
+    tcudb_disconnect(other);
+    assert_answer(conn, "select nextval('s')", "101");
+    ask(conn, "drop table t; drop sequence s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +167,7 @@ int main(void)
         cmocka_unit_test(settings_are_transactional),
         cmocka_unit_test(warnings),
         cmocka_unit_test(dropping_what_views_use),
+        cmocka_unit_test(numbers_are_given_once),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
