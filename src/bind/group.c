@@ -249,13 +249,32 @@ static tcudb_status ungrouped(const GroupMap *map, const Expr *e, Error *err)
                     "column \"%s\" must appear in the GROUP BY clause or be used in an aggregate function", name);
 }
 
+/*
+ * Whether an expression is the key, or the key as another type of the same bits: lower(v) of a varchar key asks for it
+ * as text. A cast with modifiers is not, its type says what it does; nor is the bare column where the key is
+ * relabelled.
+ */
+static bool is_key(const GroupMap *map, const Expr *key, const Expr *e)
+{
+    if (expr_equal(key, e)) return true;
+    if (type_phys(key->type) != type_phys(e->type)) return false;
+    bool cast = e->kind == EXPR_FUNC && e->func->kind == FUNC_CAST;
+    if (cast && (e->type.length > 0 || e->type.precision > 0 || key->type.length > 0 || key->type.precision > 0))
+        return false;
+    const PlanCol *col = e->kind == EXPR_COL ? plan_find_col(map->input, e->col) : NULL;
+    if (col != NULL && !type_equal(col->type, key->type)) return false;
+    Expr same = *e;
+    same.type = key->type;
+    return expr_equal(key, &same);
+}
+
 static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *err)
 {
     GroupMap *map = ctx;
     if (e->kind == EXPR_CONST) return TCUDB_OK; /* GROUP BY 'x' does not make the x of other places a column */
     for (uint32_t i = 0; i < map->ngroups; i++) {
-        if (!expr_equal(map->groups[i].expr, e)) continue;
-        *replacement = expr_col(map->b->arena, map->groups[i].col.id, map->groups[i].col.type, e->position, err);
+        if (!is_key(map, map->groups[i].expr, e)) continue;
+        *replacement = expr_col(map->b->arena, map->groups[i].col.id, e->type, e->position, err);
         TRY_PTR(*replacement);
         return TCUDB_OK;
     }

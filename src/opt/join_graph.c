@@ -140,7 +140,8 @@ static tcudb_status add_member(Opt *opt, GraphClass *c, Expr *e, Error *err)
 static tcudb_status merge_classes(Opt *opt, JoinGraph *g, GraphClass *into, GraphClass *from, Error *err)
 {
     for (uint32_t i = 0; i < from->members.n; i++) TRY(add_member(opt, into, from->members.items[i], err));
-    *from = g->classes[--g->nclasses]; /* into is the earlier one, so it stays in place */
+    *from = g->classes[--g->nclasses];         /* into is the earlier one, so it stays in place */
+    g->classes[g->nclasses] = (GraphClass){0}; /* the next class begins there */
     return TCUDB_OK;
 }
 

@@ -38,3 +38,18 @@ select count(*) from t group by ();
 select count(*) from t group by grouping sets ((a, b), (a), ()) having grouping(b) = 1;
 create table copy as select a, b, sum(n) as s from t group by rollup(a, b);
 select * from copy;
+-- A key of another type of the same bits: functions of text ask for varchar keys as text.
+create table labels(v varchar, w varchar(6), t text, n numeric(7,2));
+insert into labels values ('Ab', 'xyz', 'Ab', 1.50), ('ab', 'xyz', 'cd', 1.5), ('Ab', 'q', 'Ab', -2), (null, 'q', null, null);
+select lower(v) as l, count(*) from labels group by v order by l, 2;
+select substring(v, 1, 1) as v, count(*) from labels group by v order by 1, 2;
+select upper(w), w || '!', v || w, n + 1, count(*) from labels group by w, v, n order by 1, 3, 4;
+select length(w), t::varchar, t::varchar(1), count(*) from labels group by w, t order by 1, 2;
+select length(coalesce(v, w)), count(*) from labels group by coalesce(v, w) order by 1, 2;
+select lower(v), grouping(v), count(*) from labels group by rollup(v) order by 1, 2, 3;
+select lower(v), count(*) from labels group by v::text order by 1, 2;
+select v from labels group by v::text;
+select w::varchar(2), count(*) from labels group by w::varchar(3) order by 1;
+select lower(v) from labels group by v having lower(v) > 'a' order by lower(v);
+select lower(v), rank() over (order by lower(v)) from labels group by v order by 1, 2;
+select v, (select max(t) from labels x where x.t = lower(y.v)) from labels y group by v order by 1;
