@@ -489,7 +489,7 @@ static tcudb_status run_workers(CopyJob *job, Arena *arena, uint64_t *rows, Erro
     for (uint32_t i = 0; i < n; i++) {
         workers[i].job = job;
         block_init(&workers[i].block, job->env->mem);
-        records_init(&workers[i].records, job->env->mem);
+        records_init(&workers[i].records, job->env->cancel, job->env->mem);
         arena_init(&workers[i].arena, job->env->mem);
     }
     tcudb_status status = job->options.header != HEADER_NONE ? copy_header(&workers[0], err) : TCUDB_OK;

@@ -65,30 +65,40 @@ tcudb_status csv_options(Arena *arena, const TableFuncArg *args, uint32_t nargs,
 /* One `name type, name type` list; appends to names and types. */
 tcudb_status csv_parse_columns(Arena *arena, const char *text, uint32_t *n, const char ***names, Type **types,
                                Error *err) MUST_CHECK;
-/* Looks at the beginning of the first file. */
-tcudb_status csv_sniff(Arena *arena, const CsvOptions *options, CsvFormat *out, Error *err) MUST_CHECK;
+/* Looks at the beginning of the first file. Everything is in the context's arena. */
+tcudb_status csv_sniff(const EvalCtx *ctx, const CsvOptions *options, CsvFormat *out, Error *err) MUST_CHECK;
 
 /* ---- parts of sniffing ----------------------------------------------------------------------- */
+
+/* Tables have no more than 1,600 columns, but a query of a wider file may name those that it wants. */
+enum { CSV_COLUMNS = 32767 };
 
 /* The beginning of a file as UTF-8, cut into records by the chosen dialect. */
 typedef struct CsvSample {
     Arena *arena;
     Mem *mem;
     char *text; /* with SCAN_PADDING */
-    size_t len;
+    size_t len, cap;
     bool whole;      /* it is the whole file */
+    bool open;       /* the first record does not end within it: how many fields it has is not known */
     Records records; /* all of the sample's records: tokens over text */
     uint32_t nrows;
 } CsvSample;
 
 /* Chooses delimiter, quote, escape, comment, skip, number of fields. sample->records is left cut by them. */
 tcudb_status csv_sniff_dialect(CsvSample *sample, const CsvOptions *options, CsvFormat *format, Error *err) MUST_CHECK;
+/* Names the columns after the cells of the header (NULL: there is none), each once; missing ones column1, ... */
+tcudb_status csv_name_columns(Arena *arena, CsvFormat *format, const Str *cells, Error *err) MUST_CHECK;
+/* Whether cells that are not empty all differ. */
+tcudb_status csv_distinct(Arena *arena, const Str *cells, uint32_t n, bool *distinct, Error *err) MUST_CHECK;
 /* Chooses header, names and types. */
 tcudb_status csv_sniff_types(CsvSample *sample, const CsvOptions *options, CsvFormat *format, Error *err) MUST_CHECK;
 /* Cuts the sample's text from offset `from` on with a dialect, up to max_rows records. */
 tcudb_status csv_cut_sample(CsvSample *sample, const Dialect *dialect, size_t from, uint32_t max_rows,
                             Error *err) MUST_CHECK;
 
+/* A separator or quote as errors show it. */
+const char *csv_show_char(char c, char buffer[8]);
 /* Adds to an error where it happened, which dialect was tried and how to override it. column NULL: the record. */
 void csv_explain(Error *err, const CsvFormat *format, const char *path, uint64_t line, const char *column, Str text);
 /* convert_column for a column that may have a format of its own. */

@@ -76,7 +76,7 @@ tcudb_status csv_convert_column(const CsvColumn *c, Str *texts, uint64_t *valid,
 
 /* ---- errors ------------------------------------------------------------------------------- */
 
-static const char *show_char(char c, char buffer[8])
+const char *csv_show_char(char c, char buffer[8])
 {
     if (c == '\0')
         snprintf(buffer, 8, "none");
@@ -98,8 +98,8 @@ void csv_explain(Error *err, const CsvFormat *f, const char *path, uint64_t line
     error_detail(err,
                  "File \"%.200s\", %s. It was read with delim %s, quote %s, escape %s, header %s, skip %llu, encoding "
                  "%s, as its first %llu records suggest.",
-                 path, place, show_char(f->dialect.delim, delim), show_char(f->dialect.quote, quote),
-                 show_char(f->dialect.escape, escape), f->header ? "true" : "false", (unsigned long long)f->skip,
+                 path, place, csv_show_char(f->dialect.delim, delim), csv_show_char(f->dialect.quote, quote),
+                 csv_show_char(f->dialect.escape, escape), f->header ? "true" : "false", (unsigned long long)f->skip,
                  encoding_name(f->encoding), (unsigned long long)f->sampled);
     if (column != NULL)
         error_hint(err,

@@ -42,6 +42,7 @@ typedef struct CsvFile {
 
 struct TableFuncScan {
     const CsvBound *bound;
+    const atomic_bool *cancel; /* may be NULL */
     Mem *mem;
     uint32_t ncols;
     uint32_t *columns;
@@ -78,7 +79,7 @@ static tcudb_status csv_bind(const EvalCtx *ctx, const TableFuncArg *args, uint3
     CsvBound *b = ARENA_NEW(arena, CsvBound, err);
     TRY_PTR(b);
     TRY(csv_options(arena, args, nargs, &b->options, err));
-    TRY(csv_sniff(arena, &b->options, &b->format, err));
+    TRY(csv_sniff(ctx, &b->options, &b->format, err));
     b->ncols = b->format.nfields - b->format.trailing;
     *out = (TableFuncBound){.state = b, .ncols = b->ncols + b->options.filename, .rows = estimate_rows(b)};
     out->names = ARENA_ARRAY(arena, const char *, out->ncols, err);
@@ -148,12 +149,13 @@ static tcudb_status open_files(TableFuncScan *scan, uint64_t *tasks, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status csv_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                             TableFuncScan **out, uint64_t *tasks, Error *err)
+static tcudb_status csv_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols,
+                             const atomic_bool *cancel, Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err)
 {
     TableFuncScan *scan = mem_alloc_zero(mem, sizeof *scan, err);
     TRY_PTR(scan);
     scan->bound = bound->state;
+    scan->cancel = cancel;
     scan->mem = mem;
     tcudb_status status = TCUDB_NOMEM;
     scan->columns = mem_alloc(mem, ncols * sizeof *columns, err);
@@ -179,12 +181,13 @@ static bool is_skipped(const CsvFormat *f, Str row)
 }
 
 /* Drops records up to and including the header. */
-static tcudb_status skip_header(CsvFile *file, const CsvFormat *f, Mem *mem, Error *err)
+static tcudb_status skip_header(const TableFuncScan *scan, CsvFile *file, Error *err)
 {
+    const CsvFormat *f = &scan->bound->format;
     Block block;
     Records records;
-    block_init(&block, mem);
-    records_init(&records, mem);
+    block_init(&block, scan->mem);
+    records_init(&records, scan->cancel, scan->mem);
     tcudb_status status;
     bool more = true, found = false;
     file->cutter.max_rows = 1;
@@ -208,15 +211,15 @@ done:
 static tcudb_status open_file(TableFuncScan *scan, CsvFile *file, Error *err)
 {
     const CsvFormat *f = &scan->bound->format;
-    TRY(source_open_file(file->path, READS_OFTEN, NULL, scan->mem, &file->source, err));
+    TRY(source_open_file(file->path, READS_OFTEN, scan->cancel, scan->mem, &file->source, err));
     source_set_encoding(file->source, f->encoding);
-    cutter_init(&file->cutter, file->source, NULL, scan->mem);
+    cutter_init(&file->cutter, file->source, scan->cancel, scan->mem);
     file->opened = true;
     file->cutter.dialect = f->dialect;
     file->cutter.max_bytes = BLOCK_BYTES;
     file->cutter.max_record = scan->bound->options.max_line_size;
     TRY(cutter_skip(&file->cutter, f->bom || f->encoding != ENCODING_UTF8, f->skip, err));
-    return f->header ? skip_header(file, f, scan->mem, err) : TCUDB_OK;
+    return f->header ? skip_header(scan, file, err) : TCUDB_OK;
 }
 
 static bool take_stashed(TableFuncScan *scan, CsvFile *file, uint64_t number, Block *block)
@@ -295,7 +298,8 @@ static tcudb_status bad_fields(const TableFuncScan *scan, const CsvCursor *c, ui
     else if (n == f->nfields)
         error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "the record does not end with a delimiter, as others do");
     else
-        error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "the record has %u fields, expected %u", n - f->trailing,
+        error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "the record has %s%u fields, expected %u",
+                  n < SCAN_FIELDS ? "" : "more than ", n < SCAN_FIELDS ? n - f->trailing : SCAN_FIELDS - 1,
                   f->nfields - f->trailing);
     return record_error(scan, c, row, err);
 }
@@ -457,7 +461,7 @@ static tcudb_status new_cursor(TableFuncScan *scan, uint64_t task, void **out, E
     c->file = file_of(scan, task);
     c->number = task - c->file->first_task;
     block_init(&c->block, scan->mem);
-    records_init(&c->records, scan->mem);
+    records_init(&c->records, scan->cancel, scan->mem);
     *out = c;
     return TCUDB_OK;
 }
@@ -477,7 +481,7 @@ static tcudb_status next_block(TableFuncScan *scan, CsvCursor *c, Error *err)
     c->ended = !found;
     if (!found) return TCUDB_OK;
     c->has_block = true;
-    c->valid_bytes = utf8_check(c->block.data, c->block.len);
+    TRY(utf8_valid(c->block.data, c->block.len, scan->cancel, &c->valid_bytes, err));
     records_begin(&c->records, &scan->bound->format.dialect, &c->block);
     return TCUDB_OK;
 }

@@ -6,10 +6,13 @@
  *     score = r^1.5 * (1 - m)^2 * (1 - s/2) * (1 - 1/(fields + 1)) * prior
  *
  * where r is the share of records with the most frequent number of fields, m that of fields whose quotes do
- * not pair up, s that of unquoted fields that hold another usual delimiter (so 1,5;2,5 is two decimals, not
- * three texts), and the prior is lower for delimiters that are rare (blank, colon). One column scores 0.25.
- * The best score wins; on a tie the more usual dialect. What stands before the records with that number of
- * fields is a preamble. See doc/csv.md for what users may rely on.
+ * not pair up or lie between two whose do, s that of unquoted fields that hold another usual delimiter (so 1,5;2,5
+ * is two decimals, not three texts), and the prior is lower for delimiters that are rare (blank, colon). One column
+ * scores 0.25. The best score wins; on a tie the more usual dialect. What stands before the records with that number
+ * of fields is a preamble. See doc/csv.md for what users may rely on.
+ *
+ * The sample is 4 MB, of which scoring looks at 256 KB where a record ends within them. Where none ends in the whole
+ * sample, nothing is held against quotes that are still open; the dialect chosen reads on to the record's end.
  */
 #include "files/csv.h"
 
@@ -18,6 +21,9 @@
 
 enum {
     SAMPLE_BYTES = 4 << 20,
+    SAMPLE_GROWS = 4,
+    SAMPLE_MOST = 1 << 30, /* of one that grows */
+    READ_STEP = 1 << 20,
     DIALECT_ROWS = 1000,
     DIALECT_BYTES = 1 << 18,
     SPARSE_ROWS = 10,
@@ -37,6 +43,7 @@ tcudb_status csv_cut_sample(CsvSample *s, const Dialect *dialect, size_t from, u
     records_begin(r, dialect, &block);
     TRY(scan_tokens(dialect, &r->state, r->text, 0, r->len, max_rows, &r->tokens, &r->at, err));
     bool all = r->at == r->len;
+    s->open = all && !s->whole && r->tokens.nrows == 0;
     if (all && (s->whole || r->tokens.nrows == 0)) TRY(tokens_end(&r->tokens, r->len, err));
     r->unterminated = all && r->state.inside != 0;
     s->nrows = r->tokens.nrows < max_rows ? r->tokens.nrows : max_rows;
@@ -47,19 +54,31 @@ tcudb_status csv_cut_sample(CsvSample *s, const Dialect *dialect, size_t from, u
 static tcudb_status read_sample(CsvSample *s, const char *path, Encoding encoding, Error *err)
 {
     Source *source;
-    TRY(source_open_file(path, READS_OFTEN, NULL, s->mem, &source, err));
+    TRY(source_open_file(path, READS_OFTEN, s->records.tokens.cancel, s->mem, &source, err));
     source_set_encoding(source, encoding);
     tcudb_status status = TCUDB_OK;
     size_t got = 1;
     s->len = 0;
-    while (status == TCUDB_OK && got > 0 && s->len + 4 < SAMPLE_BYTES) {
-        status = source_read(source, s->text + s->len, SAMPLE_BYTES - s->len, &got, err);
-        if (status == TCUDB_OK) s->len += got;
+    while (status == TCUDB_OK && got > 0 && s->len + 4 < s->cap) {
+        size_t step = s->cap - s->len < READ_STEP ? s->cap - s->len : READ_STEP;
+        TRY_GOTO(cancel_poll(s->records.tokens.cancel, err));
+        TRY_GOTO(source_read(source, s->text + s->len, step, &got, err));
+        s->len += got;
     }
+done:
     s->whole = got == 0;
     source_close(source);
     memset(s->text + s->len, 0, SCAN_PADDING);
     return status;
+}
+
+/* Whether there was one. */
+static bool drop_bom(CsvSample *s)
+{
+    if (s->len < 3 || memcmp(s->text, "\xef\xbb\xbf", 3) != 0) return false;
+    s->len -= 3;
+    memmove(s->text, s->text + 3, s->len + SCAN_PADDING);
+    return true;
 }
 
 /* ---- encoding ----------------------------------------------------------------------------- */
@@ -132,11 +151,19 @@ static tcudb_status sniff_encoding(CsvSample *s, const CsvOptions *o, CsvFormat 
         f->encoding = utf16 ? ENCODING_UTF16BE : o->encoding; /* "utf-16": the mark says which */
     }
     if (f->encoding != ENCODING_UTF8) TRY(read_sample(s, o->paths[0], f->encoding, err));
-    f->bom = s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0;
-    if (f->bom) {
-        s->len -= 3;
-        memmove(s->text, s->text + 3, s->len + SCAN_PADDING);
-    }
+    f->bom = drop_bom(s);
+    return TCUDB_OK;
+}
+
+/* Reads the file's beginning again into more room. */
+static tcudb_status enlarge_sample(CsvSample *s, const char *path, const CsvFormat *f, size_t cap, Error *err)
+{
+    char *text = mem_realloc(s->mem, s->text, s->cap + SCAN_PADDING, cap + SCAN_PADDING, err);
+    TRY_PTR(text);
+    s->text = text;
+    s->cap = cap;
+    TRY(read_sample(s, path, f->encoding, err));
+    drop_bom(s);
     return TCUDB_OK;
 }
 
@@ -214,25 +241,64 @@ static bool wrapped(Str text)
     return text.len >= 2 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"';
 }
 
+typedef struct Faults {
+    uint32_t fields;
+    uint32_t bad; /* quotes that do not pair up, and what lies between two of them */
+    uint32_t odd; /* other delimiters outside quotes */
+} Faults;
+
+/* Whether a field's last quote opens, or its first closes, a text that goes on beyond the field: there is an odd number
+ * of quotes, and before or behind it is nothing or another usual delimiter (1;"a, b";2 cut at the comma). */
+static void unpaired(Str text, bool *opens, bool *closes)
+{
+    const char *end = text.ptr + text.len, *first = NULL, *last = NULL;
+    uint32_t n = 0;
+    for (const char *p = text.ptr; p < end && (p = memchr(p, '"', (size_t)(end - p))) != NULL; p++, n++) {
+        if (first == NULL) first = p;
+        last = p;
+    }
+    *opens = n % 2 == 1 && (last == text.ptr || strchr(",;\t|", last[-1]) != NULL);
+    *closes = n % 2 == 1 && (first + 1 == end || strchr(",;\t|", first[1]) != NULL);
+}
+
+/* "a,b,c,d" cut at its commas is four bad fields, though only two have a quote. */
+static void row_faults(const CsvSample *s, uint32_t row, Faults *faults)
+{
+    const Tokens *t = &s->records.tokens;
+    const Dialect *d = s->records.dialect;
+    uint32_t first = row_first(t, row), last = t->rows[row], opened = UINT32_MAX;
+    bool opener_half = false;
+    for (uint32_t f = first; f <= last; f++) {
+        uint32_t start = field_start(t, f);
+        Str text = {s->records.text + start, t->ends[f] - start};
+        while (text.len > 0 && text.ptr[text.len - 1] == '\r') text.len--;
+        bool quoted = d->quote != '\0' && text.len > 0 && text.ptr[0] == d->quote;
+        bool half = half_quoted(text, quoted ? d->quote : '"');
+        faults->bad += half || (!quoted && wrapped(text));
+        faults->odd += !quoted && holds_other_delimiter(d, text);
+        bool opens, closes;
+        if (quoted) continue;
+        unpaired(text, &opens, &closes);
+        if (closes && opened < f) {
+            faults->bad += f - opened - 1 + !opener_half + !half;
+            opened = UINT32_MAX;
+        } else if (opens) {
+            opened = f;
+            opener_half = half;
+        }
+    }
+    if (s->open && opened < last) faults->bad += last - opened + !opener_half;
+    faults->fields += last - first + 1;
+}
+
 /* Shares of fields with unpaired quotes, and with other delimiters outside quotes. */
 static void field_faults(const CsvSample *s, double *malformed, double *suspicious)
 {
-    const Records *r = &s->records;
-    const Dialect *d = r->dialect;
-    uint32_t bad = r->unterminated ? s->nrows / 4 + 1 : 0, odd = 0, fields = 0;
-    for (uint32_t row = 0; row < s->nrows; row++) {
-        for (uint32_t f = row_first(&r->tokens, row); f <= r->tokens.rows[row]; f++, fields++) {
-            uint32_t start = field_start(&r->tokens, f);
-            Str text = {r->text + start, r->tokens.ends[f] - start};
-            while (text.len > 0 && text.ptr[text.len - 1] == '\r') text.len--;
-            bool quoted = d->quote != '\0' && text.len > 0 && text.ptr[0] == d->quote;
-            bad += half_quoted(text, quoted ? d->quote : '"') || (!quoted && wrapped(text));
-            odd += !quoted && holds_other_delimiter(d, text);
-        }
-    }
-    *malformed = fields == 0 ? 0 : (double)bad / fields;
-    if (*malformed > 1) *malformed = 1;
-    *suspicious = fields == 0 ? 0 : (double)odd / fields;
+    Faults faults = {.bad = s->records.unterminated && !s->open ? s->nrows / 4 + 1 : 0};
+    for (uint32_t row = 0; row < s->nrows; row++) row_faults(s, row, &faults);
+    double fields = faults.fields == 0 ? 1 : faults.fields;
+    *malformed = faults.bad < fields ? faults.bad / fields : 1;
+    *suspicious = faults.odd / fields;
 }
 
 static double delimiter_prior(char delim)
@@ -244,7 +310,7 @@ static tcudb_status score_dialect(CsvSample *s, const Dialect *d, bool fixed, Sc
 {
     size_t len = s->len;
     bool whole = s->whole;
-    if (len > DIALECT_BYTES) { /* scoring needs no more */
+    if (len > DIALECT_BYTES) { /* scoring seldom needs more */
         s->len = DIALECT_BYTES;
         s->whole = false;
     }
@@ -252,6 +318,7 @@ static tcudb_status score_dialect(CsvSample *s, const Dialect *d, bool fixed, Sc
     s->len = len;
     s->whole = whole;
     TRY(status);
+    if (s->open && len > DIALECT_BYTES) TRY(csv_cut_sample(s, d, 0, DIALECT_ROWS, err));
     uint32_t agree, counted;
     *out = (Score){.dialect = *d, .nfields = usual_fields(s, &agree, &counted)};
     double malformed, suspicious;
@@ -262,6 +329,7 @@ static tcudb_status score_dialect(CsvSample *s, const Dialect *d, bool fixed, Sc
         out->score = ONE_COLUMN_SCORE * quotes * (fixed ? 1 : 1 - suspicious / 2);
         return TCUDB_OK;
     }
+    if (out->nfields > CSV_COLUMNS && delimiter_prior(d->delim) < 1 && !fixed) return TCUDB_OK; /* prose */
     out->score = ratio * sqrt(ratio) * quotes * (1 - suspicious / 2) * (1 - 1.0 / (out->nfields + 1)) *
                  delimiter_prior(d->delim);
     return TCUDB_OK;
@@ -293,6 +361,7 @@ static tcudb_status try_delimiter(CsvSample *s, const CsvOptions *o, Dialect d, 
             d.escape = o->has_escape ? o->escape : e == 0 ? d.quote : '\\';
             if (e == 1 && (o->has_escape || !escape_occurs(s, d.quote))) continue;
             Score score;
+            TRY(cancel_poll(s->records.tokens.cancel, err));
             TRY(score_dialect(s, &d, o->has_delim, &score, err));
             if (score.score > best->score + 1e-9) *best = score;
         }
@@ -376,7 +445,7 @@ static void judge_ragged(const CsvSample *s, const CsvOptions *o, CsvFormat *f)
         counted++;
         fewer += n < f->nfields;
         more += n > f->nfields;
-        if (n > widest) widest = n;
+        if (n > widest && n <= CSV_COLUMNS) widest = n;
     }
     f->padding = o->has_padding ? o->padding : (fewer + more) * 20 >= counted && fewer + more > 0;
     if (f->padding && (more * 20 >= counted || o->has_padding)) f->nfields = widest;
@@ -401,6 +470,33 @@ static tcudb_status sniff_preamble(CsvSample *s, const CsvOptions *o, CsvFormat 
     return TCUDB_OK;
 }
 
+/* Where the first record does not end within the sample: reads on until it does, as far as the reader would. */
+static tcudb_status read_on(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
+{
+    uint32_t agree, counted;
+    TRY(csv_cut_sample(s, &f->dialect, 0, 1, err));
+    if (!s->open) return TCUDB_OK;
+    while (s->open && s->len <= o->max_line_size && s->cap < SAMPLE_MOST) {
+        size_t cap = s->cap * SAMPLE_GROWS;
+        if (cap > SAMPLE_MOST) cap = SAMPLE_MOST;
+        if (cap > o->max_line_size) cap = o->max_line_size + READ_STEP;
+        TRY(enlarge_sample(s, o->paths[0], f, cap, err));
+        TRY(csv_cut_sample(s, &f->dialect, 0, 1, err));
+    }
+    f->nfields = usual_fields(s, &agree, &counted);
+    return TCUDB_OK;
+}
+
+static tcudb_status too_wide(const CsvOptions *o, const CsvFormat *f, Error *err)
+{
+    char delim[8];
+    tcudb_status status =
+        error_set(err, SQLSTATE_TOO_MANY_COLUMNS, "records of \"%.200s\" have more than %d fields with delim %s",
+                  o->paths[0], CSV_COLUMNS, csv_show_char(f->dialect.delim, delim));
+    error_hint(err, "Give delim, quote or skip if they were guessed wrong: read_csv reads no more columns than that.");
+    return status;
+}
+
 tcudb_status csv_sniff_dialect(CsvSample *s, const CsvOptions *o, CsvFormat *f, Error *err)
 {
     /* for scoring only; sniff_comment decides */
@@ -413,19 +509,21 @@ tcudb_status csv_sniff_dialect(CsvSample *s, const CsvOptions *o, CsvFormat *f, 
     }
     f->dialect = best.dialect;
     f->nfields = best.nfields;
+    TRY(read_on(s, o, f, err));
     if (f->nfields == 1 && !o->has_delim) f->dialect.delim = '\0'; /* no valid text holds it */
     TRY(sniff_comment(s, o, f, err));
-    return sniff_preamble(s, o, f, err);
+    TRY(sniff_preamble(s, o, f, err));
+    return f->nfields > CSV_COLUMNS ? too_wide(o, f, err) : TCUDB_OK;
 }
 
 /* ---- all together ------------------------------------------------------------------------- */
 
-tcudb_status csv_sniff(Arena *arena, const CsvOptions *o, CsvFormat *f, Error *err)
+tcudb_status csv_sniff(const EvalCtx *ctx, const CsvOptions *o, CsvFormat *f, Error *err)
 {
-    Mem *mem = arena->mem;
-    CsvSample s = {.arena = arena, .mem = mem};
+    Mem *mem = ctx->arena->mem;
+    CsvSample s = {.arena = ctx->arena, .mem = mem, .cap = SAMPLE_BYTES};
     *f = (CsvFormat){.encoding = ENCODING_UTF8};
-    records_init(&s.records, mem);
+    records_init(&s.records, ctx->cancel, mem);
     s.text = mem_alloc(mem, SAMPLE_BYTES + SCAN_PADDING, err);
     TRY_PTR(s.text);
     tcudb_status status;
@@ -436,6 +534,6 @@ tcudb_status csv_sniff(Arena *arena, const CsvOptions *o, CsvFormat *f, Error *e
     f->bytes_per_row = s.nrows == 0 ? 1 : (double)s.records.tokens.ends[s.records.tokens.rows[s.nrows - 1]] / s.nrows;
 done:
     records_free(&s.records);
-    mem_free(mem, s.text, SAMPLE_BYTES + SCAN_PADDING);
+    mem_free(mem, s.text, s.cap + SCAN_PADDING);
     return status;
 }

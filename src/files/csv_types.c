@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { EXACT_DIGITS = 17, MAX_INT_DIGITS = 18 };
+enum { EXACT_DIGITS = 17, MAX_INT_DIGITS = 18, POLL_FIELDS = 1024 };
 
 static const Str null_words[] = {{"NA", 2},   {"N/A", 3},  {"n/a", 3},  {"NULL", 4}, {"null", 4},
                                  {"Null", 4}, {"None", 4}, {"none", 4}, {"nil", 3},  {"-", 1},
@@ -143,16 +143,29 @@ static void test_numbers(Guess *g, Str text, char delim)
     if (digits > g->digits) g->digits = digits;
 }
 
+/* Cheap next to trying the patterns, which all have two separators and digits. */
+static bool plausible_date(Str text)
+{
+    uint32_t digits = 0, separators = 0;
+    if (text.len < 6 || text.len >= PATTERN_MAX) return false;
+    for (uint32_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        digits += isdigit((unsigned char)c) != 0;
+        separators += c == '-' || c == '/' || c == '.' || c == ' ';
+    }
+    return digits >= 3 && separators >= 2;
+}
+
 static void test_dates(Guess *g, Str text)
 {
     g->dates = false;
-    bool plausible = text.len >= 6 && text.len < PATTERN_MAX;
+    if (!plausible_date(text)) return;
     for (uint32_t p = 0; p < NPATTERNS; p++) {
         if (!bit_get(g->patterns, p)) continue;
         char pattern[PATTERN_MAX];
         int64_t micros;
         pattern_text(p, pattern);
-        if (plausible && datetime_parse(pattern, text, &micros))
+        if (datetime_parse(pattern, text, &micros))
             g->dates = true;
         else
             bit_clear(g->patterns, p);
@@ -299,6 +312,7 @@ static tcudb_status guess_rows(CsvSample *s, const CsvFormat *f, uint32_t from, 
         for (uint32_t c = 0; c < f->nfields && first + c <= last; c++) {
             Str text;
             bool quoted;
+            if (c % POLL_FIELDS == 0) TRY(cancel_poll(s->records.tokens.cancel, err));
             TRY(records_cell(&s->records, first + c, first + c == last, s->arena, &text, &quoted, err));
             test_field(&guesses[c], text, quoted, f->dialect.delim);
         }
@@ -341,6 +355,7 @@ static tcudb_status recurs(const CsvSample *s, uint32_t col, Str cell, uint32_t 
 {
     const Tokens *t = &s->records.tokens;
     *found = false;
+    TRY(cancel_poll(s->records.tokens.cancel, err));
     for (uint32_t r = from; r < s->nrows && !*found; r++) {
         uint32_t f = row_first(t, r) + col;
         Str text;
@@ -370,41 +385,10 @@ static tcudb_status guess_header(const CsvSample *s, const CsvFormat *f, uint32_
     }
     if (typed || *header) return TCUDB_OK;
     if (!named || f->nfields == 1) return TCUDB_OK;
-    for (uint32_t c = 0; c < f->nfields; c++) {
-        bool found;
-        for (uint32_t d = 0; d < c; d++)
-            if (cells[c].len > 0 && str_equal(cells[c], cells[d])) return TCUDB_OK;
-        TRY(recurs(s, c, cells[c], row + 1, &found, err));
-        if (found) return TCUDB_OK;
-    }
-    *header = true;
-    return TCUDB_OK;
-}
-
-/* ---- names -------------------------------------------------------------------------------- */
-
-static bool name_taken(const CsvFormat *f, uint32_t n, const char *name)
-{
-    for (uint32_t c = 0; c < n; c++)
-        if (strcmp(f->cols[c].name, name) == 0) return true;
-    return false;
-}
-
-/* Empty and missing cells become column1, ...; a name that is taken gets a number. */
-static tcudb_status name_columns(CsvSample *s, CsvFormat *f, const Str *cells, Error *err)
-{
-    for (uint32_t c = 0; c < f->nfields; c++) {
-        Str cell = cells == NULL ? (Str){0} : cells[c];
-        char *name = cell.len > 0 ? arena_strndup(s->arena, cell.ptr, cell.len, err)
-                                  : arena_printf(s->arena, err, "column%u", c + 1);
-        TRY_PTR(name);
-        const char *base = name;
-        for (uint32_t k = 1; name_taken(f, c, name); k++) {
-            name = arena_printf(s->arena, err, "%s_%u", base, k);
-            TRY_PTR(name);
-        }
-        f->cols[c].name = name;
-    }
+    bool distinct, found = false;
+    TRY(csv_distinct(s->arena, cells, f->nfields, &distinct, err));
+    for (uint32_t c = 0; c < f->nfields && distinct && !found; c++) TRY(recurs(s, c, cells[c], row + 1, &found, err));
+    *header = distinct && !found;
     return TCUDB_OK;
 }
 
@@ -479,6 +463,7 @@ static tcudb_status set_types(CsvSample *s, const CsvOptions *o, CsvFormat *f, c
     for (uint32_t c = 0; c < f->nfields; c++) {
         CsvColumn *col = &f->cols[c];
         col->format = NULL;
+        TRY(cancel_poll(s->records.tokens.cancel, err));
         TRY(set_type(&guesses[c], o, s->arena, col, err));
         if (o->all_text) continue;
         if (user_pattern_fits(s, c, from, o->timestampformat, err)) fix_type(col, TYPE(TYPE_TIMESTAMP), o);
@@ -507,7 +492,7 @@ tcudb_status csv_sniff_types(CsvSample *s, const CsvOptions *o, CsvFormat *f, Er
         TRY(guess_rows(s, f, head, head + 1, guesses, err));
         TRY(set_types(s, o, f, guesses, head, err));
     }
-    TRY(name_columns(s, f, cells, err));
+    TRY(csv_name_columns(s->arena, f, cells, err));
     f->trailing = is_trailing(s, f, cells, &guesses[f->nfields - 1], head);
     TRY(apply_columns(s, o, f, err));
     TRY(apply_types(s, o, f, err));

@@ -118,34 +118,51 @@ static tcudb_status decide_eol(Cutter *c, Block *b, bool *ended, Error *err)
     return TCUDB_OK;
 }
 
-/* Whether a record begins at `at`: a line inside a quoted field does not. */
-static bool record_begins(const Dialect *d, const char *text, size_t at)
+/* A scan that goes on from place to place, in whole words. */
+typedef struct Begins {
+    ScanState state;
+    ScanCut cut;
+    size_t at;
+} Begins;
+
+/* Whether a record begins at `at`, which is not before the last one asked for: a line inside a quoted field does not.
+ */
+static bool record_begins(Begins *b, const Dialect *d, const char *text, size_t at)
 {
-    ScanState state = {0};
-    ScanCut cut = {0};
-    if (at > 0) scan_cut(d, &state, text, 0, at, UINT64_MAX, &cut);
+    size_t words = at & ~(size_t)63;
+    if (words > b->at) scan_cut(d, &b->state, text, b->at, words, UINT64_MAX, &b->cut);
+    b->at = words;
+    ScanState state = b->state;
+    ScanCut cut = b->cut;
+    if (at > words) scan_cut(d, &state, text, words, at, UINT64_MAX, &cut);
     return cut.row_end == at;
 }
 
 /* Offset of a record that is just \. within text[0..len); len: none. */
 static size_t find_stop_marker(const Dialect *d, const char *text, size_t len, bool ended)
 {
+    Begins begins = {0};
     for (const char *p = text; (p = memchr(p, '\\', len - (size_t)(p - text))) != NULL; p++) {
         if (p[1] != '.') continue; /* the text is followed by zeros */
         size_t at = (size_t)(p - text);
         if (at + 2 == len ? !ended : p[2] != '\n' && p[2] != '\r') continue;
         if (at > 0 && p[-1] != '\n' && p[-1] != '\r') continue;
-        if (record_begins(d, text, at)) return at;
+        if (record_begins(&begins, d, text, at)) return at;
     }
     return len;
 }
 
-static tcudb_status too_long(const Cutter *c, Error *err)
+static tcudb_status too_long(const Cutter *c, const ScanState *state, Error *err)
 {
     tcudb_status status =
         error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "the record that begins at line %llu is longer than %zu bytes",
                   (unsigned long long)c->line, c->max_record);
-    error_hint(err, "An unclosed quote often is the cause. Give quote => '' or a larger max_line_size.");
+    bool copy = c->stop_marker;
+    if (state->inside != 0)
+        error_hint(err, copy ? "An unclosed quote often is the cause."
+                             : "An unclosed quote often is the cause. Give quote => '' or a larger max_line_size.");
+    else if (!copy)
+        error_hint(err, "No line ends there. If records are that long, give a larger max_line_size.");
     return status;
 }
 
@@ -187,7 +204,7 @@ static tcudb_status cut_block(Cutter *c, Block *b, size_t *end, ScanCut *cut, Er
         scanned = upto;
         *end = cut->row_end;
         if (cut->full || (cut->row_end > 0 && cut->row_end >= c->max_bytes)) return TCUDB_OK;
-        if (c->max_record > 0 && b->len - cut->row_end > c->max_record) return too_long(c, err);
+        if (c->max_record > 0 && b->len - cut->row_end > c->max_record) return too_long(c, &state, err);
         if (ended) {
             c->ended = true;
             *end = b->len;

@@ -234,10 +234,11 @@ typedef struct SeriesCursor {
     bool ended;
 } SeriesCursor;
 
-static tcudb_status series_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                                TableFuncScan **out, uint64_t *tasks, Error *err)
+static tcudb_status series_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols,
+                                const atomic_bool *cancel, Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err)
 {
     (void)columns;
+    (void)cancel;
     const Series *s = bound->state;
     TableFuncScan *scan = mem_alloc_zero(mem, sizeof *scan, err);
     TRY_PTR(scan);

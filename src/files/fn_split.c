@@ -136,10 +136,11 @@ struct TableFuncScan {
     uint64_t done;
 };
 
-static tcudb_status split_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                               TableFuncScan **out, uint64_t *tasks, Error *err)
+static tcudb_status split_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols,
+                               const atomic_bool *cancel, Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err)
 {
     (void)columns;
+    (void)cancel;
     TableFuncScan *scan = mem_alloc_zero(mem, sizeof *scan, err);
     TRY_PTR(scan);
     *scan = (TableFuncScan){.pieces = bound->state, .mem = mem, .ncols = ncols};

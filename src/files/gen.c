@@ -116,9 +116,10 @@ static size_t scan_size(uint32_t ncols)
     return sizeof(TableFuncScan) + ncols * sizeof(uint32_t);
 }
 
-tcudb_status gen_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                      TableFuncScan **out, uint64_t *tasks, Error *err)
+tcudb_status gen_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, const atomic_bool *cancel,
+                      Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err)
 {
+    (void)cancel;
     TableFuncScan *scan = mem_alloc_zero(mem, scan_size(ncols), err);
     TRY_PTR(scan);
     scan->gen = bound->state;

@@ -80,8 +80,8 @@ tcudb_status gen_texts(const GenRows *rows, uint32_t size, char **texts, Error *
 /* A table function's bind step ends with this. */
 tcudb_status gen_bind(Arena *arena, const Gen *gen, TableFuncBound *out, Error *err) MUST_CHECK;
 /* The other steps, for `const TableFunc`s: their bound->state is a Gen. */
-tcudb_status gen_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                      TableFuncScan **out, uint64_t *tasks, Error *err);
+tcudb_status gen_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, const atomic_bool *cancel,
+                      Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err);
 tcudb_status gen_next(TableFuncScan *scan, uint64_t task, void **cursor, Arena *arena, Batch *out, bool *done,
                       Error *err);
 void gen_end_task(TableFuncScan *scan, void *cursor);

@@ -12,12 +12,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { SCAN_ROWS = BATCH_ROWS - 64, TEXT_SLACK = 8 };
+enum { SCAN_ROWS = BATCH_ROWS - 64, TEXT_SLACK = 8, POLL_BYTES = 1 << 20 };
 
-void records_init(Records *r, Mem *mem)
+void records_init(Records *r, const atomic_bool *cancel, Mem *mem)
 {
     *r = (Records){0};
-    tokens_init(&r->tokens, mem);
+    tokens_init(&r->tokens, cancel, mem);
 }
 
 void records_free(Records *r)
@@ -139,12 +139,27 @@ static tcudb_status bad_utf8(const char *p, const char *end, Error *err)
                      bytes);
 }
 
-static tcudb_status unescape(Str raw, char *out, Str *text, Error *err)
+/* Where a loop over the bytes of a field, which may have a hundred million of them, looks at the flag next. */
+static tcudb_status poll_at(const Records *r, const char *p, const char **next, Error *err)
 {
-    const char *p = raw.ptr, *end = raw.ptr + raw.len;
-    char *o = out;
+    *next = p + POLL_BYTES;
+    return cancel_poll(r->tokens.cancel, err);
+}
+
+static char *text_room(Arena *arena, Str raw, Error *err)
+{
+    return arena_alloc_raw(arena, (size_t)raw.len + TEXT_SLACK, err);
+}
+
+static tcudb_status unescape(const Records *r, Str raw, Arena *arena, Str *text, Error *err)
+{
+    const char *p = raw.ptr, *end = raw.ptr + raw.len, *poll = p;
     bool check = false;
+    char *out = text_room(arena, raw, err);
+    TRY_PTR(out);
+    char *o = out;
     while (p < end) {
+        if (p >= poll) TRY(poll_at(r, p, &poll, err));
         if (*p != '\\' || p + 1 == end) {
             *o++ = *p++;
             continue;
@@ -160,17 +175,35 @@ static tcudb_status unescape(Str raw, char *out, Str *text, Error *err)
         o++;
     }
     *text = (Str){out, (uint32_t)(o - out)};
-    size_t valid = check ? utf8_check(out, text->len) : text->len;
+    size_t valid = text->len;
+    if (check) TRY(utf8_valid(out, text->len, r->tokens.cancel, &valid, err));
     return valid == text->len ? TCUDB_OK : bad_utf8(out + valid, o, err);
 }
 
-/* csv: quotes toggle, inside them the escape character takes a quote or itself literally. */
-static Str unquote_csv(const Dialect *d, Str raw, char *out, bool *quoted)
+/* The text between the first and the last quote, if there is nothing to unquote within: the common case. */
+static bool plain_inside(const Dialect *d, Str raw, Str *text)
 {
-    char *o = out;
+    if (raw.len < 2 || raw.ptr[0] != d->quote || raw.ptr[raw.len - 1] != d->quote) return false;
+    Str inner = {raw.ptr + 1, raw.len - 2};
+    if (memchr(inner.ptr, d->quote, inner.len) != NULL) return false;
+    if (d->escape != d->quote && memchr(inner.ptr, d->escape, inner.len) != NULL) return false;
+    *text = inner;
+    return true;
+}
+
+/* csv: quotes toggle, inside them the escape character takes a quote or itself literally. */
+static tcudb_status unquote_csv(const Records *r, Str raw, Arena *arena, Str *text, bool *quoted, Error *err)
+{
+    const Dialect *d = r->dialect;
+    const char *poll = raw.ptr;
     bool inside = false;
-    *quoted = false;
+    *quoted = plain_inside(d, raw, text);
+    if (*quoted) return TCUDB_OK;
+    char *out = text_room(arena, raw, err);
+    TRY_PTR(out);
+    char *o = out;
     for (const char *p = raw.ptr, *end = raw.ptr + raw.len; p < end; p++) {
+        if (p >= poll) TRY(poll_at(r, p, &poll, err));
         if (inside && *p == d->escape && p + 1 < end && (p[1] == d->escape || p[1] == d->quote)) {
             *o++ = *++p;
         } else if (*p == d->quote) {
@@ -180,20 +213,24 @@ static Str unquote_csv(const Dialect *d, Str raw, char *out, bool *quoted)
             *o++ = *p;
         }
     }
-    return (Str){out, (uint32_t)(o - out)};
+    *text = (Str){out, (uint32_t)(o - out)};
+    return TCUDB_OK;
 }
 
 /* lenient: quoted only if the first byte is a quote. */
-static Str unquote_lenient(const Dialect *d, Str raw, char *out, bool *quoted)
+static tcudb_status unquote_lenient(const Records *r, Str raw, Arena *arena, Str *text, bool *quoted, Error *err)
 {
+    const Dialect *d = r->dialect;
+    const char *poll = raw.ptr;
+    *text = raw;
     *quoted = raw.len > 0 && raw.ptr[0] == d->quote;
-    if (!*quoted) return raw;
-    if (raw.len >= 2 && raw.ptr[raw.len - 1] == d->quote && memchr(raw.ptr + 1, d->quote, raw.len - 2) == NULL &&
-        (d->escape == d->quote || memchr(raw.ptr + 1, d->escape, raw.len - 2) == NULL))
-        return (Str){raw.ptr + 1, raw.len - 2};
+    if (!*quoted || plain_inside(d, raw, text)) return TCUDB_OK;
+    char *out = text_room(arena, raw, err);
+    TRY_PTR(out);
     char *o = out;
     bool inside = true;
     for (const char *p = raw.ptr + 1, *end = raw.ptr + raw.len; p < end; p++) {
+        if (p >= poll) TRY(poll_at(r, p, &poll, err));
         if (inside && *p == d->escape && p + 1 < end && (p[1] == d->quote || p[1] == d->escape))
             *o++ = *++p;
         else if (inside && *p == d->quote)
@@ -201,7 +238,8 @@ static Str unquote_lenient(const Dialect *d, Str raw, char *out, bool *quoted)
         else
             *o++ = *p;
     }
-    return (Str){out, (uint32_t)(o - out)};
+    *text = (Str){out, (uint32_t)(o - out)};
+    return TCUDB_OK;
 }
 
 static bool is_extra_null(const FieldRules *rules, Str text)
@@ -225,11 +263,9 @@ static tcudb_status clean_field(const Records *r, const FieldRules *rules, Arena
     Str raw = *text;
     *null = d->mode == SCAN_TEXT && str_equal(raw, rules->null_text);
     if (*null) return TCUDB_OK;
-    char *out = arena_alloc_raw(arena, raw.len + TEXT_SLACK, err);
-    TRY_PTR(out);
-    if (d->mode == SCAN_TEXT) return unescape(raw, out, text, err);
+    if (d->mode == SCAN_TEXT) return unescape(r, raw, arena, text, err);
     bool quoted;
-    *text = d->mode == SCAN_CSV ? unquote_csv(d, raw, out, &quoted) : unquote_lenient(d, raw, out, &quoted);
+    TRY((d->mode == SCAN_CSV ? unquote_csv : unquote_lenient)(r, raw, arena, text, &quoted, err));
     if (!quoted || rules->quoted_nulls)
         *null = plain_is_null(d->mode, rules, *text);
     else
@@ -245,10 +281,7 @@ tcudb_status records_cell(const Records *r, uint32_t f, bool last, Arena *arena,
     *text = last ? trim_eol(r, start, end) : (Str){r->text + start, end - start};
     *quoted = false;
     if (!t->any_dirty || !bit_get(t->dirty, f)) return TCUDB_OK;
-    char *out = arena_alloc_raw(arena, text->len + TEXT_SLACK, err);
-    TRY_PTR(out);
-    *text = unquote_lenient(r->dialect, *text, out, quoted);
-    return TCUDB_OK;
+    return unquote_lenient(r, *text, arena, text, quoted, err);
 }
 
 /* ---- a column ----------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ typedef struct Records {
     bool unterminated; /* the last record ends inside quotes */
 } Records;
 
-void records_init(Records *records, Mem *mem);
+void records_init(Records *records, const atomic_bool *cancel, Mem *mem);
 void records_free(Records *records);
 /* The block must live until the last records_next. */
 void records_begin(Records *records, const Dialect *dialect, const Block *block);

@@ -20,7 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TOKENS_FIRST = 1 << 15, ROWS_FIRST = 4096, TOKENS_GUARD = 128 };
+enum { TOKENS_FIRST = 1 << 15, ROWS_FIRST = 4096, TOKENS_GUARD = 128, TOKENS_MANY = 1 << 22, SCAN_STEP = 1 << 20 };
 
 typedef struct WordMarks {
     uint64_t lines;   /* physical line ends, quoted ones included */
@@ -317,9 +317,9 @@ void scan_cut(const Dialect *d, ScanState *state, const char *text, size_t at, s
     scanner(d)->cut(d, state, text, at, end, max_rows, cut);
 }
 
-void tokens_init(Tokens *t, Mem *mem)
+void tokens_init(Tokens *t, const atomic_bool *cancel, Mem *mem)
 {
-    *t = (Tokens){.mem = mem, .bad_eol = -1};
+    *t = (Tokens){.cancel = cancel, .mem = mem, .bad_eol = -1};
 }
 
 void tokens_free(Tokens *t)
@@ -327,7 +327,7 @@ void tokens_free(Tokens *t)
     if (t->ends != NULL) mem_free(t->mem, t->ends - 1, (t->cap + 1) * sizeof *t->ends);
     mem_free(t->mem, t->dirty, bit_words(t->dirty_cap) * sizeof *t->dirty);
     mem_free(t->mem, t->rows, t->rows_cap * sizeof *t->rows);
-    tokens_init(t, t->mem);
+    tokens_init(t, t->cancel, t->mem);
 }
 
 static tcudb_status grow_fields(Tokens *t, Error *err)
@@ -399,14 +399,30 @@ tcudb_status tokens_end(Tokens *t, size_t end, Error *err)
     return TCUDB_OK;
 }
 
+/* Drops what the record that goes on has beyond SCAN_FIELDS fields, so that a line of delimiters takes no gigabytes. */
+static void drop_fields(Tokens *t)
+{
+    uint32_t first = t->nrows == 0 ? 0 : t->rows[t->nrows - 1] + 1;
+    uint32_t kept = first + SCAN_FIELDS;
+    if (t->nfields <= kept) return;
+    bool open_dirty = bit_get(t->dirty, t->nfields);
+    t->ends[kept - 1] = t->ends[t->nfields - 1];
+    for (uint32_t f = kept; f <= t->nfields && t->any_dirty; f++) bit_clear(t->dirty, f);
+    if (open_dirty) bit_set(t->dirty, kept);
+    t->nfields = kept;
+}
+
 tcudb_status scan_tokens(const Dialect *d, ScanState *state, const char *text, size_t at, size_t end, uint32_t max_rows,
                          Tokens *tokens, size_t *reached, Error *err)
 {
     assert(end < UINT32_MAX);
     const Scanner *s = scanner(d);
-    while (at < end && tokens->nrows < max_rows) {
+    while (at < end && tokens->nrows < max_rows && (tokens->nrows == 0 || tokens->nfields < TOKENS_MANY)) {
+        TRY(cancel_poll(tokens->cancel, err));
         TRY(tokens_reserve(tokens, err));
-        at = s->tokens(d, state, text, at, end, max_rows, tokens);
+        size_t upto = end - at > SCAN_STEP ? at + SCAN_STEP : end;
+        at = s->tokens(d, state, text, at, upto, max_rows, tokens);
+        drop_fields(tokens);
     }
     *reached = at;
     return TCUDB_OK;

@@ -5,10 +5,14 @@
 #define FILES_SCAN_H
 
 #include "base/bits.h"
+#include "base/cancel.h"
 #include "base/mem.h"
 
 /* Readable bytes that every buffer given to the scanner and the parsers has after its end. */
 enum { SCAN_PADDING = 64 };
+
+/* More fields than any record may have. */
+enum { SCAN_FIELDS = 1 << 16 };
 
 typedef enum ScanMode {
     SCAN_TEXT,   /* COPY's text format: a backslash takes the next byte literally, no quotes */
@@ -43,6 +47,7 @@ typedef struct ScanState {
 /* Records found so far. Offsets are from the start of the text given to scan_tokens. Field f is
  * text[ends[f - 1] + 1 .. ends[f]), where ends[-1] is the end of the record before. */
 typedef struct Tokens {
+    const atomic_bool *cancel; /* may be NULL: ends scan_tokens */
     Mem *mem;
     uint32_t *ends; /* offset of each field's terminator */
     uint32_t nfields;
@@ -76,14 +81,15 @@ void scan_cut(const Dialect *d, ScanState *state, const char *text, size_t at, s
               ScanCut *cut);
 
 /* No allocation happens before the first scan. */
-void tokens_init(Tokens *tokens, Mem *mem);
+void tokens_init(Tokens *tokens, const atomic_bool *cancel, Mem *mem);
 void tokens_free(Tokens *tokens);
 /* Drops the complete records and keeps the fields after them, for the next scan_tokens. */
 void tokens_next(Tokens *tokens);
 /* Ends the record that the end of the text cut off, if there is one. */
 tcudb_status tokens_end(Tokens *tokens, size_t end, Error *err) MUST_CHECK;
-/* Appends the tokens of text[at..end) until at least max_rows records are complete (at most 63 more are);
- * returns in *reached where it stopped (at plus a multiple of 64, or end). */
+/* Appends the tokens of text[at..end) until at least max_rows records are complete (at most 63 more are), or a record
+ * is and there are millions of fields; returns in *reached where it stopped (at plus a multiple of 64, or end). What a
+ * record has beyond SCAN_FIELDS fields may come as one: it is the caller's to refuse such a record. */
 tcudb_status scan_tokens(const Dialect *d, ScanState *state, const char *text, size_t at, size_t end, uint32_t max_rows,
                          Tokens *tokens, size_t *reached, Error *err) MUST_CHECK;
 

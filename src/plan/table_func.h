@@ -31,9 +31,10 @@ typedef struct TableFunc {
     const char *usage; /* one line, shown in errors and help */
     bool dynamic;      /* the columns follow from the arguments' types alone: bind may be called again at run time */
     tcudb_status (*bind)(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out, Error *err);
-    /* columns[0..ncols-1]: the wanted output columns, in this order. *tasks: how many tasks there are. */
-    tcudb_status (*open)(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols, Mem *mem,
-                         TableFuncScan **out, uint64_t *tasks, Error *err);
+    /* columns[0..ncols-1]: the wanted output columns, in this order; *cancel (may be NULL) ends long steps of next.
+     * *tasks: how many tasks there are. */
+    tcudb_status (*open)(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols,
+                         const atomic_bool *cancel, Mem *mem, TableFuncScan **out, uint64_t *tasks, Error *err);
     /* Next batch of a task; *done after the last (out is empty then). cursor starts NULL for each task and is
      * the function's to keep; calls for different tasks may run at once. Memory of out: the arena. */
     tcudb_status (*next)(TableFuncScan *scan, uint64_t task, void **cursor, Arena *arena, Batch *out, bool *done,

@@ -34,7 +34,7 @@ static void read_all(const TableFunc *f, const TableFuncBound *bound, Arena *are
     Error err;
     uint32_t *columns = ARENA_ARRAY(arena, uint32_t, bound->ncols + 1, &err);
     for (uint32_t c = 0; c < bound->ncols; c++) columns[c] = c;
-    if (f->open(bound, columns, bound->ncols, NULL, &scan, &tasks, &err) != TCUDB_OK) return;
+    if (f->open(bound, columns, bound->ncols, NULL, NULL, &scan, &tasks, &err) != TCUDB_OK) return;
     Arena batch_arena;
     arena_init(&batch_arena, NULL);
     tcudb_status status = TCUDB_OK;
@@ -101,8 +101,8 @@ static void fuzz_records(const uint8_t *in, size_t size, const Dialect *d)
     block.data = calloc(1, size + SCAN_PADDING);
     block.len = size;
     memcpy(block.data, in, size);
-    records_init(&best, NULL);
-    records_init(&plain, NULL);
+    records_init(&best, NULL, NULL);
+    records_init(&plain, NULL, NULL);
     arena_init(&arena, NULL);
     records_begin(&best, d, &block);
     records_begin(&plain, &portable, &block);

@@ -27,7 +27,7 @@ static void read_rows(Read *r, const TableFunc *f)
     uint32_t *columns = ARENA_ARRAY(&r->arena, uint32_t, r->bound.ncols, &r->err);
     assert_non_null(columns);
     for (uint32_t c = 0; c < r->bound.ncols; c++) columns[c] = c;
-    r->status = f->open(&r->bound, columns, r->bound.ncols, NULL, &scan, &tasks, &r->err);
+    r->status = f->open(&r->bound, columns, r->bound.ncols, NULL, NULL, &scan, &tasks, &r->err);
     if (r->status != TCUDB_OK) return;
     Arena batch_arena;
     arena_init(&batch_arena, NULL);
@@ -394,7 +394,7 @@ static void tasks_in_any_order(void **state)
         TableFuncScan *scan;
         uint64_t tasks;
         const uint32_t columns[] = {0};
-        test_ok(f->open(&bound, columns, 1, NULL, &scan, &tasks, &err), &err);
+        test_ok(f->open(&bound, columns, 1, NULL, NULL, &scan, &tasks, &err), &err);
         assert_true(tasks > 6);
         for (int i = 0; i < 4; i++) {
             void *cursor = NULL;

@@ -129,7 +129,7 @@ static void check_text(Dialect d, const char *text, uint32_t len, size_t step, s
     cutter.read_step = step;
     cutter.max_rows = max_rows;
     block_init(&block, NULL);
-    records_init(&records, NULL);
+    records_init(&records, NULL, NULL);
     uint32_t field = 0, row = 0;
     uint64_t lines = 1;
     bool more, unterminated = false;

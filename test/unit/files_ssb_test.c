@@ -219,7 +219,7 @@ static void function_yields_the_same(void **state)
     test_ok(f->bind(&(EvalCtx){.arena = &arena}, args, 1, &bound, &err), &err);
     uint32_t columns[17];
     for (uint32_t c = 0; c < 17; c++) columns[c] = c;
-    test_ok(f->open(&bound, columns, 17, NULL, &scan, &tasks, &err), &err);
+    test_ok(f->open(&bound, columns, 17, NULL, NULL, &scan, &tasks, &err), &err);
     for (uint64_t task = 0; task < tasks; task++) {
         void *cursor = NULL;
         for (;;) {

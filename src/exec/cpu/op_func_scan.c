@@ -64,7 +64,8 @@ static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
     FuncScan f = {.x = x, .func = plan->func_scan.call.func, .down = down};
     const TableFuncBound *bound = NULL;
     TRY(bound_now(x, plan, &bound, err));
-    TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, x->env->mem, &f.scan, &f.tasks, err));
+    const ExecEnv *env = x->env;
+    TRY(f.func->open(bound, plan->func_scan.columns, plan->ncols, env->cancel, env->mem, &f.scan, &f.tasks, err));
     f.per_task = f.tasks >= MANY_TASKS ? 16 : 1;
     uint64_t ours = (f.tasks + f.per_task - 1) / f.per_task;
     tcudb_status status = exec_source(x, node, down, ours, run_task, &f, err);
