@@ -24,8 +24,10 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     TRY_PTR(a->t.cols);
     a->t.keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + room + 1, err);
     TRY_PTR(a->t.keys);
-    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + 4 * room, err); /* and notes */
+    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room + 1, err);
     TRY_PTR(a->t.checks);
+    a->t.notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + COLUMN_NOTES * room, err);
+    TRY_PTR(a->t.notes);
     a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
     TRY_PTR(a->sources);
     a->from = ARENA_ARRAY(b->arena, ColumnSource, def->ncols + room, err);
@@ -41,10 +43,12 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     }
     for (uint32_t i = 0; i < def->nkeys; i++) a->t.keys[i] = def->keys[i];
     for (uint32_t i = 0; i < def->nchecks; i++) a->t.checks[i] = def->checks[i];
+    for (uint32_t i = 0; i < def->nnotes; i++) a->t.notes[i] = def->notes[i];
     a->t.altered = true;
     a->t.n = def->ncols;
     a->t.nkeys = def->nkeys;
     a->t.nchecks = def->nchecks;
+    a->t.nnotes = def->nnotes;
     TRY(bind_scope_item_of_plan(b, def->name, a->scan, def->ncols, &item, err));
     return bind_scope_add(b, &a->block, item, err);
 }
@@ -106,27 +110,32 @@ static tcudb_status drop_keys(Alter *a, uint32_t col, Error *err)
     return TCUDB_OK;
 }
 
-static const char *const column_notes[] = {NOTE_COMMENT, NOTE_SERIAL, NOTE_IDENTITY, NOTE_GENERATED};
-enum { COLUMN_NOTES = sizeof column_notes / sizeof column_notes[0] };
-
-/* Whether it is a note about that column; of which kind (may be NULL). */
-static bool note_of_column(const CheckDef *check, Str column, const char **kind)
+static void drop_notes(Alter *a, Str column)
 {
-    for (size_t k = 0; k < COLUMN_NOTES; k++) {
-        Str about;
-        if (!note_about(check, column_notes[k], &about) || !str_equal(about, column)) continue;
-        if (kind != NULL) *kind = column_notes[k];
-        return true;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < a->t.nnotes; i++)
+        if (!bind_is_note_of_column(&a->t.notes[i], column)) a->t.notes[n++] = a->t.notes[i];
+    a->t.nnotes = n;
+}
+
+/* Comments on constraints that are no more go with them. */
+static void drop_stray_notes(Alter *a)
+{
+    uint32_t n = 0;
+    const TableDef now = bind_table_def(&a->t, a->old->name);
+    for (uint32_t i = 0; i < a->t.nnotes; i++) {
+        bool stray = note_is(&a->t.notes[i], NOTE_CONSTRAINT) && !bind_has_constraint(&now, a->t.notes[i].subject);
+        if (!stray) a->t.notes[n++] = a->t.notes[i];
     }
-    return false;
+    a->t.nnotes = n;
 }
 
 static tcudb_status drop_checks(Alter *a, uint32_t col, Error *err)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->t.nchecks; i++) {
-        bool mentioned = note_of_column(&a->t.checks[i], a->t.cols[col].name, NULL);
-        if (!note_is(&a->t.checks[i])) TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
+        bool mentioned = false;
+        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (!mentioned) a->t.checks[n++] = a->t.checks[i];
     }
     a->t.nchecks = n;
@@ -158,6 +167,7 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(find_column(a, cmd->name, &col, err));
     a->copies = true;
     TRY(not_of_generated(a, col, cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE, err));
+    drop_notes(a, a->t.cols[col].name);
     TRY(drop_checks(a, col, err));
     TRY(drop_keys(a, col, err));
     a->t.n--;
@@ -193,8 +203,7 @@ static tcudb_status set_nullable(Alter *a, const PgQuery__AlterTableCmd *cmd, bo
 {
     uint32_t col = 0;
     TRY(find_column(a, cmd->name, &col, err));
-    if (!not_null &&
-        !bind_is_generated(&(TableDef){.nchecks = a->t.nchecks, .checks = a->t.checks}, a->t.cols[col].name))
+    if (!not_null && bind_find_note(&a->t, NOTE_GENERATED, a->t.cols[col].name).ptr == NULL)
         TRY(plain_column(a, col, err));
     const KeyDef *primary = bind_primary_key(&a->t);
     for (uint32_t i = 0; primary != NULL && !not_null && i < primary->ncols; i++) {
@@ -369,6 +378,7 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->kind = STMT_ALTER_TABLE;
     stmt->tag = "ALTER TABLE";
     stmt->name = a->old->name;
+    drop_stray_notes(a);
     stmt->table = bind_table_def(&a->t, a->old->name);
     stmt->table.temp = a->old->temp;
     for (uint32_t i = 0; i < a->t.nserials; i++) a->t.serials[i].temp = a->old->temp;
@@ -511,18 +521,21 @@ static tcudb_status rename_column(Alter *a, const char *from, const char *to, Er
     }
     for (uint32_t i = 0; i < a->t.nchecks; i++) {
         bool mentioned = false;
-        const char *kind = NULL;
-        if (note_of_column(&a->t.checks[i], a->t.cols[col].name, &kind)) {
-            const char *name = note_name(a->b->arena, kind, str_of(to), err);
-            TRY_PTR(name);
-            a->t.checks[i].name = str_of(name);
-        }
-        if (note_is(&a->t.checks[i])) continue;
         TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
     }
+    for (uint32_t i = 0; i < a->t.nnotes; i++)
+        if (bind_is_note_of_column(&a->t.notes[i], a->t.cols[col].name)) a->t.notes[i].subject = str_of(to);
     a->t.cols[col].name = str_of(to);
     return TCUDB_OK;
+}
+
+static void rename_constraint(Alter *a, Str *name, Str to)
+{
+    for (uint32_t i = 0; i < a->t.nnotes; i++)
+        if (note_is(&a->t.notes[i], NOTE_CONSTRAINT) && str_equal(a->t.notes[i].subject, *name))
+            a->t.notes[i].subject = to;
+    *name = to;
 }
 
 tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err)
@@ -540,6 +553,6 @@ tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt 
     else if (name == NULL)
         return no_constraint(&a, node->subname, "for table", err);
     else
-        *name = str_of(node->newname);
+        rename_constraint(&a, name, str_of(node->newname));
     return finish(&a, stmt, err);
 }

@@ -91,7 +91,7 @@ static tcudb_status holds_check(const Alter *a, const CheckDef *check, bool *hol
         *holds = str_equal(a->old->checks[i].name, check->name) && str_equal(a->old->checks[i].sql, check->sql);
     for (uint32_t c = 0; c < a->t.n && *holds; c++) {
         bool mentioned = false;
-        if (!note_is(check) && !as_before(a, c)) TRY(bind_check_mentions(a->b, &a->t, check, c, &mentioned, err));
+        if (!as_before(a, c)) TRY(bind_check_mentions(a->b, &a->t, check, c, &mentioned, err));
         *holds = !mentioned;
     }
     return TCUDB_OK;
@@ -115,8 +115,8 @@ static tcudb_status promised(const Alter *a, TableDef *def, Error *err)
     for (uint32_t k = 0; k < def->nkeys; k++)
         if (had_key(a, &def->keys[k])) keys[nkeys++] = def->keys[k];
     for (uint32_t i = 0; i < def->nchecks; i++) {
-        bool holds = note_is(&def->checks[i]);
-        if (!holds) TRY(holds_check(a, &def->checks[i], &holds, err));
+        bool holds = false;
+        TRY(holds_check(a, &def->checks[i], &holds, err));
         if (holds) checks[nchecks++] = def->checks[i];
     }
     def->cols = cols;

@@ -427,8 +427,9 @@ typedef struct TableBuild {
     ColumnDef *cols;
     KeyDef *keys;
     CheckDef *checks;
+    NoteDef *notes;
     const char *table;
-    uint32_t n, nkeys, nchecks;
+    uint32_t n, nkeys, nchecks, nnotes;
     TableDef *serials; /* sequences to be made with it */
     uint32_t nserials, cap_serials;
     bool altered; /* there already: its keys stand in the order they came */
@@ -449,9 +450,14 @@ tcudb_status bind_like_columns(Binder *b, TableBuild *t, const PgQuery__TableLik
 tcudb_status bind_like_constraints(Binder *b, TableBuild *t, const PgQuery__TableLikeClause *like, bool checks,
                                    Error *err) MUST_CHECK;
 tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Constraint *node, Error *err) MUST_CHECK;
-/* Puts a note (catalog/notes.h) in the place of the one of its name; there must be room. text.ptr NULL: none. */
-tcudb_status bind_set_note(Binder *b, TableBuild *t, const char *kind, Str subject, Str text, Error *err) MUST_CHECK;
-void bind_drop_note(TableBuild *t, Str name);
+/* ---- note.c */
+enum { COLUMN_NOTES = 4 }; /* no column has more notes than that */
+/* Puts a note (catalog/notes.h) in the place of the one about the same; there must be room. text.ptr NULL: none. */
+void bind_set_note(TableBuild *t, const char *kind, Str subject, Str text);
+Str bind_find_note(const TableBuild *t, const char *kind, Str subject);
+bool bind_is_note_of_column(const NoteDef *note, Str column);
+bool bind_has_constraint(const TableDef *def, Str name);
+/* ---- constraint.c */
 /* Whether a check uses a column. */
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
                                  Error *err) MUST_CHECK;

@@ -203,27 +203,6 @@ tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Cons
     return TCUDB_OK;
 }
 
-/* ---- notes */
-
-tcudb_status bind_set_note(Binder *b, TableBuild *t, const char *kind, Str subject, Str text, Error *err)
-{
-    const char *name = note_name(b->arena, kind, subject, err);
-    TRY_PTR(name);
-    bind_drop_note(t, str_of(name));
-    if (text.ptr == NULL) return TCUDB_OK;
-    t->checks[t->nchecks++] = (CheckDef){.name = str_of(name), .sql = text};
-    qsort(t->checks, t->nchecks, sizeof *t->checks, by_name);
-    return TCUDB_OK;
-}
-
-void bind_drop_note(TableBuild *t, Str name)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < t->nchecks; i++)
-        if (!str_equal(t->checks[i].name, name)) t->checks[n++] = t->checks[i];
-    t->nchecks = n;
-}
-
 /* ---- in changes */
 
 static const Node *only_target(const Ast *ast, uint32_t n)
@@ -278,7 +257,7 @@ tcudb_status bind_row_checks(Binder *b, const TableDef *def, const PlanCol *cols
     Block block = {.place = PLACE_CHECK};
     ApplyList list = {0};
     ScopeItem *item = NULL;
-    if (note_conditions(def) == 0) return TCUDB_OK;
+    if (def->nchecks == 0) return TCUDB_OK;
     block.applies = &list;
     TRY(bind_scope_item_new(b, def->name, def->ncols, &item, err));
     for (uint32_t i = 0; i < def->ncols; i++) {
@@ -290,11 +269,9 @@ tcudb_status bind_row_checks(Binder *b, const TableDef *def, const PlanCol *cols
     TRY(bind_scope_add(b, &block, item, err));
     RowCheck *checks = ARENA_ARRAY(b->arena, RowCheck, def->nchecks, err);
     TRY_PTR(checks);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < def->nchecks; i++)
-        if (!note_is(&def->checks[i])) TRY(row_check(b, &block, &def->checks[i], &checks[n++], err));
+    for (uint32_t i = 0; i < def->nchecks; i++) TRY(row_check(b, &block, &def->checks[i], &checks[i], err));
     assert(list.first == NULL);
     change->modify.checks = checks;
-    change->modify.nchecks = n;
+    change->modify.nchecks = def->nchecks;
     return TCUDB_OK;
 }

@@ -61,8 +61,7 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
                         STR_ARG(col->name), columns->table);
     case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: col->not_null = true; return TCUDB_OK;
     case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
-        if (note_find(&(TableDef){.nchecks = columns->nchecks, .checks = columns->checks}, NOTE_IDENTITY, col->name)
-                .ptr != NULL)
+        if (bind_find_note(columns, NOTE_IDENTITY, col->name).ptr != NULL)
             return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
                             "both default and identity specified for column \"" STR_FMT "\" of table \"%s\"",
                             STR_ARG(col->name), columns->table);
@@ -75,7 +74,8 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
     case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return TCUDB_OK; /* once all columns are known */
     case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "REFERENCES");
     case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: /* a sign for the others; the expression once all are known */
-        return bind_set_note(b, columns, NOTE_GENERATED, col->name, STR_LIT(""), err);
+        bind_set_note(columns, NOTE_GENERATED, col->name, STR_LIT(""));
+        return TCUDB_OK;
     case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return bind_identity_column(b, columns, constraint, col, err);
     default: return error_unsupported(err, position, "this constraint");
     }
@@ -151,8 +151,10 @@ static tcudb_status constraint_room(Binder *b, TableBuild *table, const PgQuery_
     }
     table->keys = ARENA_ARRAY(b->arena, KeyDef, n + 1, err);
     TRY_PTR(table->keys);
-    table->checks = ARENA_ARRAY(b->arena, CheckDef, n + 3 * node->n_table_elts, err);
+    table->checks = ARENA_ARRAY(b->arena, CheckDef, n + 1, err);
     TRY_PTR(table->checks);
+    table->notes = ARENA_ARRAY(b->arena, NoteDef, COLUMN_NOTES * node->n_table_elts, err);
+    TRY_PTR(table->notes);
     return TCUDB_OK;
 }
 
@@ -186,7 +188,9 @@ TableDef bind_table_def(const TableBuild *t, Str name)
                       .nkeys = t->nkeys,
                       .keys = t->keys,
                       .nchecks = t->nchecks,
-                      .checks = t->checks};
+                      .checks = t->checks,
+                      .nnotes = t->nnotes,
+                      .notes = t->notes};
 }
 
 tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, Stmt *stmt, Error *err)

@@ -58,7 +58,7 @@ static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
     bool is_sequence = note_sequence(def, &sequence);
     if (bind_hidden(def->name)) return TCUDB_OK;
     TRY(relation_row(l, table_oid(def), def->name, is_sequence ? "S" : "r", temp, def->ncols, table_rows(table),
-                     def->nkeys > 0, note_conditions(def), err));
+                     def->nkeys > 0, def->nchecks, err));
     TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     for (uint32_t i = 0; i < def->nkeys; i++) {
         TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", temp, def->keys[i].ncols,
@@ -185,7 +185,6 @@ static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *er
         TRY(key_cells(l, def, &def->keys[i], err));
     }
     for (uint32_t i = 0; i < def->nchecks; i++) {
-        if (note_is(&def->checks[i])) continue;
         TRY(constraint_row(l, def, def->nkeys + i, def->checks[i].name, "c", err));
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
         TRY(bind_list_int(l, TYPE_INT2, 0, err));
@@ -245,18 +244,17 @@ static tcudb_status view_comment(Listing *l, Str subject, Str text, Error *err)
     return comment_row(l, FIRST_OID + (int64_t)view->id, CLASS_OID, column, text, err);
 }
 
-static tcudb_status comment_of(Listing *l, const TableDef *def, const CheckDef *note, Error *err)
+static tcudb_status comment_of(Listing *l, const TableDef *def, const NoteDef *note, Error *err)
 {
-    Str subject;
-    if (note_about(note, NOTE_COMMENT, &subject))
-        return comment_row(l, table_oid(def), CLASS_OID, column_named(def, subject), note->sql, err);
-    if (note_about(note, NOTE_CONSTRAINT, &subject))
-        return comment_row(l, oid_of_constraint(def, subject), CONSTRAINT_OID, 0, note->sql, err);
-    if (note_about(note, NOTE_VIEW, &subject) || note_about(note, NOTE_COLUMN, &subject))
-        return view_comment(l, subject, note->sql, err);
-    if (!note_about(note, NOTE_SCHEMA, &subject)) return TCUDB_OK;
+    Str subject = note->subject;
+    if (note_is(note, NOTE_COMMENT))
+        return comment_row(l, table_oid(def), CLASS_OID, column_named(def, subject), note->text, err);
+    if (note_is(note, NOTE_CONSTRAINT))
+        return comment_row(l, oid_of_constraint(def, subject), CONSTRAINT_OID, 0, note->text, err);
+    if (note_is(note, NOTE_VIEW) || note_is(note, NOTE_COLUMN)) return view_comment(l, subject, note->text, err);
+    if (!note_is(note, NOTE_SCHEMA)) return TCUDB_OK;
     bool schema = str_equal(subject, STR_LIT("public"));
-    return comment_row(l, schema ? PUBLIC_OID : 5, schema ? NAMESPACE_OID : DATABASE_OID, 0, note->sql, err);
+    return comment_row(l, schema ? PUBLIC_OID : 5, schema ? NAMESPACE_OID : DATABASE_OID, 0, note->text, err);
 }
 
 static tcudb_status fill_comments(Listing *l, Error *err)
@@ -264,7 +262,7 @@ static tcudb_status fill_comments(Listing *l, Error *err)
     Txn *txn = l->b->env->txn;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
-        for (uint32_t i = 0; i < def->nchecks; i++) TRY(comment_of(l, def, &def->checks[i], err));
+        for (uint32_t i = 0; i < def->nnotes; i++) TRY(comment_of(l, def, &def->notes[i], err));
     }
     return TCUDB_OK;
 }

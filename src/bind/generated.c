@@ -16,9 +16,8 @@ bool bind_is_generated(const TableDef *def, Str column)
 
 bool bind_has_generated(const TableDef *def)
 {
-    Str about;
-    for (uint32_t i = 0; i < def->nchecks; i++)
-        if (note_about(&def->checks[i], NOTE_GENERATED, &about)) return true;
+    for (uint32_t i = 0; i < def->nnotes; i++)
+        if (note_is(&def->notes[i], NOTE_GENERATED)) return true;
     return false;
 }
 
@@ -69,7 +68,7 @@ static bool is_volatile_or_moving(void *ctx, const Expr *e)
 /* Which column of the table an expression over `item` uses that is generated itself; NULL: none. */
 static const ColumnDef *uses_generated(const TableBuild *t, const ScopeItem *item, const Expr *e)
 {
-    const TableDef def = {.nchecks = t->nchecks, .checks = t->checks};
+    const TableDef def = {.nnotes = t->nnotes, .notes = t->notes};
     for (uint32_t i = 0; i < t->n; i++)
         if (bind_is_generated(&def, t->cols[i].name) && bind_expr_has_col(e, item->cols[i].expr->col))
             return &t->cols[i];
@@ -118,7 +117,8 @@ tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__
     if (list.first != NULL) return error_unsupported(err, position, "a subquery in a generated column");
     TRY(check_expression(b, t, col, item, e, bind_node_position(b, node->raw_expr), err));
     TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &text, err));
-    return bind_set_note(b, t, NOTE_GENERATED, t->cols[col].name, text, err);
+    bind_set_note(t, NOTE_GENERATED, t->cols[col].name, text);
+    return TCUDB_OK;
 }
 
 /* ---- in changes */

@@ -83,7 +83,7 @@ tcudb_status bind_like_constraints(Binder *b, TableBuild *t, const PgQuery__Tabl
     const TableDef *def = source.def;
     if (def == NULL) return TCUDB_OK;
     for (uint32_t i = 0; checks && (like->options & LIKE_CONSTRAINTS) && i < def->nchecks; i++)
-        if (!note_is(&def->checks[i])) TRY(bind_constraint_add_check(t, &def->checks[i], err));
+        TRY(bind_constraint_add_check(t, &def->checks[i], err));
     for (uint32_t i = 0; !checks && (like->options & LIKE_INDEXES) && i < def->nkeys; i++)
         TRY(copy_key(b, t, def, &def->keys[i], err));
     return TCUDB_OK;

@@ -7,22 +7,50 @@
 #include "bind/bind_int.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err)
 {
-    *t = (TableBuild){.n = def->ncols, .nkeys = def->nkeys, .nchecks = def->nchecks, .altered = true};
+    *t = (TableBuild){
+        .n = def->ncols, .nkeys = def->nkeys, .nchecks = def->nchecks, .nnotes = def->nnotes, .altered = true};
     t->table = bind_name(b, def->name, err);
     TRY_PTR(t->table);
     t->cols = ARENA_ARRAY(b->arena, ColumnDef, def->ncols + 1, err);
     TRY_PTR(t->cols);
     t->keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + 1, err);
     TRY_PTR(t->keys);
-    t->checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room, err);
+    t->checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + 1, err);
     TRY_PTR(t->checks);
+    t->notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + room, err);
+    TRY_PTR(t->notes);
     for (uint32_t i = 0; i < def->ncols; i++) t->cols[i] = def->cols[i];
     for (uint32_t i = 0; i < def->nkeys; i++) t->keys[i] = def->keys[i];
     for (uint32_t i = 0; i < def->nchecks; i++) t->checks[i] = def->checks[i];
+    for (uint32_t i = 0; i < def->nnotes; i++) t->notes[i] = def->notes[i];
     return TCUDB_OK;
+}
+
+void bind_set_note(TableBuild *t, const char *kind, Str subject, Str text)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->nnotes; i++)
+        if (!note_is(&t->notes[i], kind) || !str_equal(t->notes[i].subject, subject)) t->notes[n++] = t->notes[i];
+    if (text.ptr != NULL) t->notes[n++] = (NoteDef){.kind = str_of(kind), .subject = subject, .text = text};
+    t->nnotes = n;
+    qsort(t->notes, n, sizeof *t->notes, note_order);
+}
+
+Str bind_find_note(const TableBuild *t, const char *kind, Str subject)
+{
+    return note_find(&(TableDef){.nnotes = t->nnotes, .notes = t->notes}, kind, subject);
+}
+
+bool bind_is_note_of_column(const NoteDef *note, Str column)
+{
+    static const char *const kinds[COLUMN_NOTES] = {NOTE_COMMENT, NOTE_SERIAL, NOTE_IDENTITY, NOTE_GENERATED};
+    for (size_t k = 0; k < COLUMN_NOTES; k++)
+        if (note_is(note, kinds[k])) return str_equal(note->subject, column);
+    return false;
 }
 
 static tcudb_status put_note(Binder *b, const TableDef *def, const char *kind, Str subject, Stmt *stmt, Error *err)
@@ -33,7 +61,7 @@ static tcudb_status put_note(Binder *b, const TableDef *def, const char *kind, S
     stmt->flag = def == NULL;
     if (def == NULL) def = &notes;
     TRY(bind_build_of(b, def, 1, &t, err));
-    TRY(bind_set_note(b, &t, kind, subject, stmt->text, err));
+    bind_set_note(&t, kind, subject, stmt->text);
     stmt->name = def->name;
     stmt->table = bind_table_def(&t, def->name);
     stmt->table.temp = def->temp;
@@ -104,12 +132,12 @@ static tcudb_status on_column(Binder *b, const PgQuery__CommentStmt *node, Stmt 
     return put_note(b, table_def(table), NOTE_COMMENT, column, stmt, err);
 }
 
-static bool has_constraint(const TableDef *def, Str name)
+bool bind_has_constraint(const TableDef *def, Str name)
 {
     for (uint32_t i = 0; i < def->nkeys; i++)
         if (str_equal(def->keys[i].name, name)) return true;
     for (uint32_t i = 0; i < def->nchecks; i++)
-        if (!note_is(&def->checks[i]) && str_equal(def->checks[i].name, name)) return true;
+        if (str_equal(def->checks[i].name, name)) return true;
     return false;
 }
 
@@ -120,7 +148,7 @@ static tcudb_status on_constraint(Binder *b, const PgQuery__CommentStmt *node, S
     const PgQuery__List *parts = node->object->list;
     Str name = str_of(sql_string(parts->items[parts->n_items - 1]));
     TRY(relation_of(b, parts, parts->n_items - 1, &table, &view, err));
-    if (table != NULL && has_constraint(table_def(table), name))
+    if (table != NULL && bind_has_constraint(table_def(table), name))
         return put_note(b, table_def(table), NOTE_CONSTRAINT, name, stmt, err);
     return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "constraint \"" STR_FMT "\" for table \"%s\" does not exist",
                      STR_ARG(name), sql_string(parts->items[parts->n_items - 2]));

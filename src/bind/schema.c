@@ -250,7 +250,7 @@ static tcudb_status fill_constraints(Listing *l, Error *err)
         for (uint32_t i = 0; i < def->nkeys; i++)
             TRY(constraint_row(l, def, def->keys[i].name, def->keys[i].primary ? "PRIMARY KEY" : "UNIQUE", err));
         for (uint32_t i = 0; i < def->nchecks; i++)
-            if (!note_is(&def->checks[i])) TRY(constraint_row(l, def, def->checks[i].name, "CHECK", err));
+            TRY(constraint_row(l, def, def->checks[i].name, "CHECK", err));
     }
     return TCUDB_OK;
 }

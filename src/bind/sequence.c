@@ -138,14 +138,12 @@ static tcudb_status sequence_table(Binder *b, Str name, const SequenceDef *def, 
         {.name = STR_LIT("log_cnt"), .type = TYPE(TYPE_INT8), .not_null = true},
         {.name = STR_LIT("is_called"), .type = TYPE(TYPE_BOOL), .not_null = true},
     };
-    CheckDef *note = ARENA_NEW(b->arena, CheckDef, err);
+    NoteDef *note = ARENA_NEW(b->arena, NoteDef, err);
     TRY_PTR(note);
     const char *note_text = note_sequence_text(b->arena, def, err);
     TRY_PTR(note_text);
-    const char *about = note_name(b->arena, NOTE_SEQUENCE, (Str){0}, err);
-    TRY_PTR(about);
-    *note = (CheckDef){.name = str_of(about), .sql = str_of(note_text)};
-    *out = (TableDef){.name = name, .ncols = 3, .cols = cols, .nchecks = 1, .checks = note};
+    *note = (NoteDef){.kind = STR_LIT(NOTE_SEQUENCE), .text = str_of(note_text)};
+    *out = (TableDef){.name = name, .ncols = 3, .cols = cols, .nnotes = 1, .notes = note};
     return TCUDB_OK;
 }
 
@@ -257,7 +255,8 @@ tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnD
     col->type = TYPE(type);
     TRY(settle_options(&o, err));
     TRY(add_serial(b, t, col, &o.def, err));
-    return bind_set_note(b, t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name, err);
+    bind_set_note(t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name);
+    return TCUDB_OK;
 }
 
 tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col, Error *err)
@@ -268,8 +267,7 @@ tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Const
     if (o.def.type != TYPE_INT2 && o.def.type != TYPE_INT4 && o.def.type != TYPE_INT8)
         return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE,
                          "identity column type must be smallint, integer, or bigint");
-    bool again =
-        note_find(&(TableDef){.nchecks = t->nchecks, .checks = t->checks}, NOTE_IDENTITY, col->name).ptr != NULL;
+    bool again = bind_find_note(t, NOTE_IDENTITY, col->name).ptr != NULL;
     if (again || col->default_sql.len > 0)
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
                         again ? "multiple identity specifications for column \"" STR_FMT "\" of table \"%s\""
@@ -277,8 +275,9 @@ tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Const
                         STR_ARG(col->name), t->table);
     TRY(read_options(b, node->options, node->n_options, &o, err));
     TRY(add_serial(b, t, col, &o.def, err));
-    TRY(bind_set_note(b, t, NOTE_IDENTITY, col->name, str_of(node->generated_when), err));
-    return bind_set_note(b, t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name, err);
+    bind_set_note(t, NOTE_IDENTITY, col->name, str_of(node->generated_when));
+    bind_set_note(t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name);
+    return TCUDB_OK;
 }
 
 /* ---- functions */

@@ -1,8 +1,6 @@
 /*
- * notes.c: notes in a table's definition.
- *
- * They take the place of checks, because checks are a list of names and texts that goes wherever the table goes: into
- * the log, through ROLLBACK, RENAME and ALTER TABLE. Whoever looks at conditions passes over them (note_is).
+ * notes.c: notes in a table's definition. They go wherever the table goes: into the log, through ROLLBACK, RENAME and
+ * ALTER TABLE.
  */
 #include "catalog/notes.h"
 
@@ -10,34 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-uint32_t note_conditions(const TableDef *def)
+bool note_is(const NoteDef *note, const char *kind)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < def->nchecks; i++) n += !note_is(&def->checks[i]);
-    return n;
-}
-
-bool note_about(const CheckDef *check, const char *kind, Str *subject)
-{
-    uint32_t n = (uint32_t)strlen(kind);
-    if (!note_is(check) || check->name.len < n + 2) return false;
-    if (memcmp(check->name.ptr + 1, kind, n) != 0 || check->name.ptr[n + 1] != ' ') return false;
-    *subject = (Str){check->name.ptr + n + 2, check->name.len - n - 2};
-    return true;
+    return str_equal(note->kind, str_of(kind));
 }
 
 Str note_find(const TableDef *def, const char *kind, Str subject)
 {
-    for (uint32_t i = 0; i < def->nchecks; i++) {
-        Str about;
-        if (note_about(&def->checks[i], kind, &about) && str_equal(about, subject)) return def->checks[i].sql;
-    }
+    for (uint32_t i = 0; i < def->nnotes; i++)
+        if (note_is(&def->notes[i], kind) && str_equal(def->notes[i].subject, subject)) return def->notes[i].text;
     return (Str){0};
 }
 
-const char *note_name(Arena *arena, const char *kind, Str subject, Error *err)
+int note_order(const void *a, const void *b)
 {
-    return arena_printf(arena, err, "\1%s " STR_FMT, kind, STR_ARG(subject));
+    const NoteDef *x = a, *y = b;
+    int kinds = str_compare(x->kind, y->kind);
+    return kinds != 0 ? kinds : str_compare(x->subject, y->subject);
 }
 
 /* "5 1 1 1 9223372036854775807 1 0": the TypeId, then the numbers, then whether it cycles. */

@@ -81,11 +81,9 @@ static bool moves(const Run *run, const TableDef *table, uint32_t c)
 
 static bool goes_through(const Run *run, const TableDef *def)
 {
-    Str about;
-    bool through = def->nkeys + note_conditions(def) > 0;
+    bool through = def->nkeys + def->nchecks > 0;
     for (uint32_t c = 0; c < def->ncols; c++) through = through || moves(run, def, c);
-    for (uint32_t i = 0; i < def->nchecks; i++)
-        through = through || note_about(&def->checks[i], NOTE_GENERATED, &about);
+    for (uint32_t i = 0; i < def->nnotes; i++) through = through || note_is(&def->notes[i], NOTE_GENERATED);
     return through;
 }
 

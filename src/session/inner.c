@@ -61,7 +61,6 @@ static tcudb_status constraints(const TableDef *def, Buf *buf, Error *err)
         TRY(key_text(def, &def->keys[i], buf, err));
     }
     for (uint32_t i = 0; i < def->nchecks; i++) {
-        if (note_is(&def->checks[i])) continue;
         TRY(buf_printf(buf, err, buf->len > 0 ? ", CONSTRAINT " : "CONSTRAINT "));
         TRY(text_quote_name(def->checks[i].name, buf, err));
         TRY(buf_printf(buf, err, " CHECK (" STR_FMT ")", STR_ARG(def->checks[i].sql)));

@@ -25,11 +25,10 @@ static tcudb_status sequence_text(Session *session, const TableDef *def, const S
     *out = (Str){0};
     for (uint32_t t = 0; t < txn_table_count(session->txn); t++) {
         const TableDef *table = table_def(txn_table_at(session->txn, t));
-        for (uint32_t i = 0; i < table->nchecks; i++) {
-            Str column;
-            if (!note_about(&table->checks[i], NOTE_SERIAL, &column) || !str_equal(table->checks[i].sql, def->name))
-                continue;
-            if (note_find(table, NOTE_IDENTITY, column).ptr != NULL) return TCUDB_OK;
+        for (uint32_t i = 0; i < table->nnotes; i++) {
+            const NoteDef *note = &table->notes[i];
+            if (!note_is(note, NOTE_SERIAL) || !str_equal(note->text, def->name)) continue;
+            if (note_find(table, NOTE_IDENTITY, note->subject).ptr != NULL) return TCUDB_OK;
         }
     }
     buf_init(&name, NULL);

@@ -94,8 +94,7 @@ static tcudb_status ask_all(Run *run, const TableDef *old, const TableDef *def, 
     for (uint32_t c = 0; c < def->ncols && *ok; c++)
         if (def->cols[c].not_null) TRY(ask_not_null(run, old, c, buf, ok, err));
     for (uint32_t k = 0; k < def->nkeys && *ok; k++) TRY(ask_key(run, old, &def->keys[k], buf, ok, err));
-    for (uint32_t i = 0; i < def->nchecks && *ok; i++)
-        if (!note_is(&def->checks[i])) TRY(ask_check(run, old, &def->checks[i], buf, ok, err));
+    for (uint32_t i = 0; i < def->nchecks && *ok; i++) TRY(ask_check(run, old, &def->checks[i], buf, ok, err));
     return TCUDB_OK;
 }
 

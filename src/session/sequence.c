@@ -308,14 +308,13 @@ static tcudb_status restart(Run *run, const TableDef *def, Error *err)
 /* TRUNCATE ... RESTART IDENTITY, and what goes with a table or column. */
 tcudb_status session_of_serials(Run *run, const TableDef *def, const TableDef *now, bool drop, Error *err)
 {
-    for (uint32_t i = 0; i < def->nchecks; i++) {
-        Str column;
+    for (uint32_t i = 0; i < def->nnotes; i++) {
         SequenceDef sequence;
-        Str name = def->checks[i].sql;
-        if (!note_about(&def->checks[i], NOTE_SERIAL, &column)) continue;
+        Str name = def->notes[i].text;
+        if (!note_is(&def->notes[i], NOTE_SERIAL)) continue;
         bool kept = false;
-        for (uint32_t k = 0; now != NULL && k < now->nchecks; k++)
-            kept = kept || (note_about(&now->checks[k], NOTE_SERIAL, &column) && str_equal(now->checks[k].sql, name));
+        for (uint32_t k = 0; now != NULL && k < now->nnotes; k++)
+            kept = kept || (note_is(&now->notes[k], NOTE_SERIAL) && str_equal(now->notes[k].text, name));
         const Table *table = txn_table(run->session->txn, name);
         if (kept || table == NULL || !note_sequence(table_def(table), &sequence)) continue;
         if (drop)

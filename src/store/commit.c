@@ -102,6 +102,17 @@ static bool same_checks(const TableDef *a, const TableDef *b)
     return true;
 }
 
+static bool same_notes(const TableDef *a, const TableDef *b)
+{
+    if (a->nnotes != b->nnotes) return false;
+    for (uint32_t i = 0; i < a->nnotes; i++) {
+        const NoteDef *x = &a->notes[i], *y = &b->notes[i];
+        if (!str_equal(x->kind, y->kind) || !str_equal(x->subject, y->subject) || !str_equal(x->text, y->text))
+            return false;
+    }
+    return true;
+}
+
 /* Whether more than the table's name is another. */
 static bool redefined(const Table *before, const Table *now)
 {
@@ -112,7 +123,7 @@ static bool redefined(const Table *before, const Table *now)
         bool same = str_equal(x->name, y->name) && str_equal(x->default_sql, y->default_sql);
         if (!same || x->not_null != y->not_null) return true;
     }
-    return !same_keys(a, b) || !same_checks(a, b);
+    return !same_keys(a, b) || !same_checks(a, b) || !same_notes(a, b);
 }
 
 static tcudb_status put_removals(Buf *buf, const Root *base, const Root *work, Error *err)

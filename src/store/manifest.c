@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { MANIFEST_VERSION = 3, MANIFEST_HEADER = 48 };
+enum { MANIFEST_VERSION = 4, MANIFEST_HEADER = 48 };
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 

@@ -35,12 +35,13 @@ static Type get_type(Reader *r)
     return type;
 }
 
-/* Of a table's first column: keys and checks follow the columns. */
-enum { NOT_NULL = 1, HAS_CONSTRAINTS = 2 };
+/* The last two of a table's first column: keys and checks, then notes follow the columns. */
+enum { NOT_NULL = 1, HAS_CONSTRAINTS = 2, HAS_NOTES = 4 };
 
-static bool constrained(const TableDef *def)
+static uint8_t table_flags(const TableDef *def)
 {
-    return def->ncols > 0 && def->nkeys + def->nchecks > 0;
+    if (def->ncols == 0) return 0;
+    return (uint8_t)((def->nkeys + def->nchecks > 0 ? HAS_CONSTRAINTS : 0) | (def->nnotes > 0 ? HAS_NOTES : 0));
 }
 
 static tcudb_status put_constraints(Buf *buf, const TableDef *def, Error *err)
@@ -58,6 +59,52 @@ static tcudb_status put_constraints(Buf *buf, const TableDef *def, Error *err)
         TRY(put_text(buf, def->checks[k].name, err));
         TRY(put_text(buf, def->checks[k].sql, err));
     }
+    return TCUDB_OK;
+}
+
+static tcudb_status put_notes(Buf *buf, const TableDef *def, Error *err)
+{
+    TRY(put_varint(buf, def->nnotes, err));
+    for (uint32_t i = 0; i < def->nnotes; i++) {
+        TRY(put_text(buf, def->notes[i].kind, err));
+        TRY(put_text(buf, def->notes[i].subject, err));
+        TRY(put_text(buf, def->notes[i].text, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status get_notes(Reader *r, Arena *arena, TableDef *def, Error *err)
+{
+    def->nnotes = (uint32_t)get_count(r, (uint64_t)(r->end - r->at));
+    NoteDef *notes = ARENA_ARRAY(arena, NoteDef, def->nnotes, err);
+    TRY_PTR(notes);
+    for (uint32_t i = 0; i < def->nnotes && !r->bad; i++) {
+        notes[i].kind = get_text(r);
+        notes[i].subject = get_text(r);
+        notes[i].text = get_text(r);
+    }
+    def->notes = notes;
+    return TCUDB_OK;
+}
+
+/* Version 3 kept notes as checks named byte 1, kind, blank, subject. */
+static tcudb_status split_old_notes(TableDef *def, CheckDef *checks, Arena *arena, Error *err)
+{
+    uint32_t n = 0;
+    NoteDef *notes = ARENA_ARRAY(arena, NoteDef, def->nchecks, err);
+    TRY_PTR(notes);
+    for (uint32_t k = 0; k < def->nchecks; k++) {
+        Str name = checks[k].name;
+        const char *blank = name.len > 0 && name.ptr[0] == '\1' ? memchr(name.ptr, ' ', name.len) : NULL;
+        if (blank == NULL) {
+            checks[n++] = checks[k];
+            continue;
+        }
+        uint32_t at = (uint32_t)(blank - name.ptr);
+        notes[def->nnotes++] = (NoteDef){{name.ptr + 1, at - 1}, {blank + 1, name.len - at - 1}, checks[k].sql};
+    }
+    def->nchecks = n;
+    def->notes = notes;
     return TCUDB_OK;
 }
 
@@ -90,7 +137,7 @@ static tcudb_status get_constraints(Reader *r, Arena *arena, TableDef *def, Erro
         checks[k].sql = get_text(r);
     }
     def->checks = checks;
-    return TCUDB_OK;
+    return r->bad ? TCUDB_OK : split_old_notes(def, checks, arena, err);
 }
 
 tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
@@ -102,11 +149,12 @@ tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
         const ColumnDef *col = &meta->def.cols[c];
         TRY(put_text(buf, col->name, err));
         TRY(put_type(buf, col->type, err));
-        TRY(put_byte(buf, (uint8_t)(col->not_null | (c == 0 && constrained(&meta->def) ? HAS_CONSTRAINTS : 0)), err));
+        TRY(put_byte(buf, (uint8_t)(col->not_null | (c == 0 ? table_flags(&meta->def) : 0)), err));
         TRY(put_text(buf, col->default_sql, err));
         if (meta->dicts[c] != NULL) TRY(put_varint(buf, meta->dicts[c]->id, err));
     }
-    return constrained(&meta->def) ? put_constraints(buf, &meta->def, err) : TCUDB_OK;
+    if (table_flags(&meta->def) & HAS_CONSTRAINTS) TRY(put_constraints(buf, &meta->def, err));
+    return table_flags(&meta->def) & HAS_NOTES ? put_notes(buf, &meta->def, err) : TCUDB_OK;
 }
 
 static Dict *known_dict(Db *db, uint64_t id)
@@ -127,7 +175,7 @@ tcudb_status db_dict(Db *db, uint64_t id, Dict **out, Error *err)
     return *out != NULL ? TCUDB_OK : dict_new(&db->mem, id, db->path, out, err);
 }
 
-static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts, uint32_t ncols, bool *more,
+static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts, uint32_t ncols, uint8_t *more,
                                 Error *err)
 {
     for (uint32_t c = 0; c < ncols && !r->bad; c++) {
@@ -135,7 +183,7 @@ static tcudb_status get_columns(Reader *r, Db *db, ColumnDef *cols, Dict **dicts
         cols[c].type = get_type(r);
         uint8_t flags = get_byte(r);
         cols[c].not_null = (flags & NOT_NULL) != 0;
-        if (c == 0) *more = (flags & HAS_CONSTRAINTS) != 0;
+        if (c == 0) *more = flags;
         cols[c].default_sql = get_text(r);
         if (!type_is_text(cols[c].type)) continue;
         uint64_t id = get_varint(r);
@@ -157,9 +205,10 @@ tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Err
     Dict **dicts = ARENA_ARRAY(arena, Dict *, def.ncols, err);
     TRY_PTR(dicts);
     def.cols = cols;
-    bool more = false;
+    uint8_t more = 0;
     tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, &more, err);
-    if (status == TCUDB_OK && more && !r->bad) status = get_constraints(r, arena, &def, err);
+    if (status == TCUDB_OK && (more & HAS_CONSTRAINTS) && !r->bad) status = get_constraints(r, arena, &def, err);
+    if (status == TCUDB_OK && (more & HAS_NOTES) && !r->bad) status = get_notes(r, arena, &def, err);
     if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, NULL, out, err);
     for (uint32_t c = 0; c < def.ncols; c++) dict_unref(dicts[c]);
     return status;

@@ -23,18 +23,21 @@ static size_t meta_size(const TableDef *def)
     size_t bytes = sizeof(TableMeta) + def->ncols * (sizeof(ColumnDef) + sizeof(Dict *) + sizeof(uint64_t));
     bytes += def->name.len;
     for (uint32_t c = 0; c < def->ncols; c++) bytes += def->cols[c].name.len + def->cols[c].default_sql.len;
-    bytes += def->nkeys * sizeof(KeyDef) + def->nchecks * sizeof(CheckDef);
+    bytes += def->nkeys * sizeof(KeyDef) + def->nchecks * sizeof(CheckDef) + def->nnotes * sizeof(NoteDef);
     for (uint32_t k = 0; k < def->nkeys; k++) bytes += def->keys[k].name.len + def->keys[k].ncols * sizeof(uint32_t);
     for (uint32_t k = 0; k < def->nchecks; k++) bytes += def->checks[k].name.len + def->checks[k].sql.len;
+    for (uint32_t k = 0; k < def->nnotes; k++)
+        bytes += def->notes[k].kind.len + def->notes[k].subject.len + def->notes[k].text.len;
     return bytes;
 }
 
-/* Copies keys and checks to `room`; *at: where the texts after them may go on. */
+/* Copies keys, checks and notes to `room`; *at: where the texts after them may go on. */
 static void copy_constraints(TableMeta *meta, const TableDef *def, void *room, char **at)
 {
     KeyDef *keys = room;
     CheckDef *checks = (CheckDef *)(keys + def->nkeys);
-    uint32_t *numbers = (uint32_t *)(checks + def->nchecks);
+    NoteDef *notes = (NoteDef *)(checks + def->nchecks);
+    uint32_t *numbers = (uint32_t *)(notes + def->nnotes);
     for (uint32_t k = 0; k < def->nkeys; k++) {
         keys[k] = def->keys[k];
         keys[k].cols = numbers;
@@ -45,10 +48,16 @@ static void copy_constraints(TableMeta *meta, const TableDef *def, void *room, c
     for (uint32_t k = 0; k < def->nkeys; k++) keys[k].name = take_str(at, def->keys[k].name);
     for (uint32_t k = 0; k < def->nchecks; k++)
         checks[k] = (CheckDef){take_str(at, def->checks[k].name), take_str(at, def->checks[k].sql)};
+    for (uint32_t k = 0; k < def->nnotes; k++) {
+        const NoteDef *n = &def->notes[k];
+        notes[k] = (NoteDef){take_str(at, n->kind), take_str(at, n->subject), take_str(at, n->text)};
+    }
     meta->def.nkeys = def->nkeys;
     meta->def.nchecks = def->nchecks;
     meta->def.keys = keys;
     meta->def.checks = checks;
+    meta->def.nnotes = def->nnotes;
+    meta->def.notes = notes;
 }
 
 tcudb_status meta_new(Mem *mem, const TableDef *def, Dict *const *dicts, const TableMeta *like, TableMeta **out,

@@ -92,6 +92,11 @@ typedef struct CheckDef {
     Str sql;
 } CheckDef;
 
+/* What is said of a table beside its columns and constraints; the store keeps it (catalog/notes.h has the kinds). */
+typedef struct NoteDef {
+    Str kind, subject, text; /* subject "": the table itself */
+} NoteDef;
+
 /* A temporary table, and what COMMIT does to it. */
 typedef enum TableTemp { TEMP_NONE, TEMP_KEEP, TEMP_DELETE, TEMP_DROP } TableTemp;
 
@@ -100,9 +105,10 @@ typedef struct TableDef {
     Str name;
     uint32_t ncols;
     const ColumnDef *cols;
-    uint32_t nkeys, nchecks;
+    uint32_t nkeys, nchecks, nnotes;
     const KeyDef *keys;
     const CheckDef *checks; /* by name */
+    const NoteDef *notes;   /* by kind and subject */
     TableTemp temp;         /* not TEMP_NONE: only in a transaction that has a temporary side; never on disk */
 } TableDef;
 
@@ -121,8 +127,8 @@ tcudb_status txn_create_view(Txn *txn, const ViewDef *def, bool replace, Error *
 tcudb_status txn_drop_table(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_drop_view(Txn *txn, Str name, Error *err) MUST_CHECK;
 tcudb_status txn_rename_table(Txn *txn, Str from, Str to, Error *err) MUST_CHECK;
-/* Gives a table another definition over the same columns' values: names, defaults, NOT NULL, keys, checks. Types stay;
- * the caller has seen that the rows satisfy it. */
+/* Gives a table another definition over the same columns' values: names, defaults, NOT NULL, keys, checks, notes. Types
+ * stay; the caller has seen that the rows satisfy it. */
 tcudb_status txn_redefine_table(Txn *txn, Str name, const TableDef *def, Error *err) MUST_CHECK;
 tcudb_status txn_truncate(Txn *txn, Str name, Error *err) MUST_CHECK;
 const Table *txn_table(Txn *txn, Str name); /* NULL: no such table. The current version, own writes included */

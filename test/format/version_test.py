@@ -22,7 +22,15 @@ SELECT table_name, constraint_name FROM information_schema.table_constraints ORD
 SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2;
 """
 QUERIES_2 = "SELECT * FROM kept ORDER BY id;"
-PRESENT = 3
+QUERIES_3 = """
+SELECT * FROM noted ORDER BY id;
+SELECT obj_description('noted'::regclass), col_description('noted'::regclass, 3), obj_description('both_of'::regclass);
+SELECT column_name, is_identity, identity_generation, is_generated, generation_expression, column_default
+  FROM information_schema.columns WHERE table_name = 'noted' ORDER BY 1;
+SELECT conname, obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'noted'::regclass AND contype = 'c' ORDER BY 1;
+SELECT last_value FROM counter;
+"""
+PRESENT = 4
 STATEMENTS = [
     "INSERT INTO later VALUES (51, 'later 51');",
     "ALTER TABLE few ADD PRIMARY KEY (id);",
@@ -31,6 +39,7 @@ STATEMENTS = [
     "ALTER TABLE many ADD COLUMN extra int DEFAULT 5; ALTER TABLE many ALTER COLUMN n TYPE bigint;",
     "UPDATE many SET w = w || g, g = g + 1;",
 ]
+NOTES = ["INSERT INTO noted(name) VALUES ('new'); ALTER TABLE noted DROP COLUMN twice; COMMENT ON TABLE noted IS 'other';"]
 NEWER = ["ALTER TABLE kept DROP COLUMN name; INSERT INTO kept SELECT i, i FROM generate_series(1000, 1100) s(i);"]
 
 
@@ -85,11 +94,11 @@ def carried_on(old, queries):
     code, want = tcudb(sql=made + queries)
     assert code == 0, want
     good &= reads(old, want, queries)
-    for statement in STATEMENTS + (NEWER if old > 1 else []):
+    for statement in STATEMENTS + (NEWER if old > 1 else []) + (NOTES if old > 2 else []):
         code, want = tcudb(sql=made + statement + queries)
         assert code == 0, want
         good &= writes(old, statement, want, queries)
     return good
 
 
-sys.exit(0 if carried_on(1, QUERIES) & carried_on(2, QUERIES + QUERIES_2) else 1)
+sys.exit(0 if carried_on(1, QUERIES) & carried_on(2, QUERIES + QUERIES_2) & carried_on(3, QUERIES + QUERIES_2 + QUERIES_3) else 1)

@@ -55,3 +55,16 @@ insert into l values (1, 0);
 create temp table tt (a int);
 comment on table tt is 'temporary';
 select obj_description('tt'::regclass);
+-- A constraint's comment goes and is renamed with it; a constraint of a name anew has none.
+create table n (a int constraint pos check (a > 0), b int, constraint n_b unique (b));
+comment on constraint pos on n is 'positive';
+comment on constraint n_b on n is 'once';
+alter table n rename constraint pos to positive;
+select conname, obj_description(oid, 'pg_constraint') from pg_constraint where conrelid = 'n'::regclass and contype in ('c', 'u') order by 1;
+alter table n drop constraint positive;
+alter table n add constraint positive check (a > 1);
+select conname, obj_description(oid, 'pg_constraint') from pg_constraint where conrelid = 'n'::regclass and contype in ('c', 'u') order by 1;
+alter table n drop column b;
+alter table n add column b int constraint n_b unique;
+select conname, obj_description(oid, 'pg_constraint') from pg_constraint where conrelid = 'n'::regclass and contype in ('c', 'u') order by 1;
+comment on constraint nope on n is 'x';

@@ -1,0 +1,16 @@
+CREATE TABLE gone AS SELECT i AS a FROM generate_series(1, 66000) s(i);
+CREATE TABLE many AS SELECT i / 20000 AS g, (i / 10000) % 3 = 0 AS odd, 'word ' || (i / 14000) AS w, CASE WHEN i < 50000 THEN i / 25000 END AS n FROM generate_series(0, 69999) s(i);
+CREATE TABLE few(id int NOT NULL, t text DEFAULT 'none', d numeric(10,2), day date, at timestamp, r real, f float8, b boolean, v varchar(9), c char(4), big bigint, small smallint);
+INSERT INTO few VALUES (1, 'one', 1.50, '2020-02-29', '2020-02-29 12:34:56.5', 1.5, 2.25, true, 'varchar', 'ab', 9000000000, -7), (2, NULL, -3.25, NULL, NULL, NULL, 'NaN', false, '', '', NULL, 32767), (3, 'grün', NULL, '1999-12-31', '0001-01-01', 0, '1e300', NULL, NULL, NULL, -1, NULL);
+CREATE TABLE kept(id int PRIMARY KEY, code varchar(5) UNIQUE, n numeric(12,3) CHECK (n > 0)); INSERT INTO kept SELECT i, 'c' || i, i FROM generate_series(1, 300) s(i);
+ALTER TABLE kept RENAME COLUMN code TO name; ALTER TABLE kept ALTER COLUMN n SET DEFAULT 1;
+CREATE VIEW both_of AS SELECT g, t FROM many JOIN few ON g = id;
+DELETE FROM many WHERE g = 1 AND n = 1;
+DROP TABLE gone;
+CREATE TABLE noted(id int GENERATED ALWAYS AS IDENTITY, s serial, name text, size int, twice int GENERATED ALWAYS AS (size * 2) STORED, CONSTRAINT small CHECK (size < 1000)); INSERT INTO noted(name, size) SELECT 'n' || i, i FROM generate_series(1, 40) s(i);
+COMMENT ON TABLE noted IS 'the noted'; COMMENT ON COLUMN noted.name IS 'a name'; COMMENT ON CONSTRAINT small ON noted IS 'not large'; COMMENT ON VIEW both_of IS 'a view';
+CREATE SEQUENCE counter START 17; ALTER TABLE noted ADD COLUMN extra int DEFAULT 3; UPDATE noted SET size = size + 1;
+INSERT INTO few(id) VALUES (4); UPDATE few SET t = 'two' WHERE id = 2;
+DELETE FROM many WHERE w = 'word 4';
+ALTER TABLE many ALTER COLUMN g SET NOT NULL; ALTER TABLE few ADD CONSTRAINT few_id CHECK (id > 0);
+CREATE TABLE later(k int, s text); INSERT INTO later SELECT i, 'later ' || i FROM generate_series(1, 50) s(i);
