@@ -13,8 +13,9 @@
  * Threads: a database handle may be used by any number of threads at once. A connection, its statements
  * and its results belong to one thread at a time; tcudb_interrupt is the exception. Finished results may
  * be read by several threads at once. There is no global state; use one connection a thread.
- * Stack: any size. The thread that runs a query is the caller's, or, if that has less than 5 MB of stack left, one of
- * the library's while the caller waits.
+ * Processes: after fork() only the parent may use what it opened. In the child every call on it is TCUDB_MISUSE,
+ * closing does nothing; it opens the database anew. Stack: any size. The thread that runs a query is the caller's, or,
+ * if that has less than 5 MB of stack left, one of the library's while the caller waits.
  *
  * Text: UTF-8; arguments are NUL-terminated unless a length goes with them. Units: bytes, seconds (double)
  * and milliseconds where the name says `_ms`. Indices of columns, chunks and rows start at 0, parameter

@@ -6,9 +6,12 @@
 
 #include "session/session.h"
 
+#include <sys/types.h>
+
 /* Reference-counted: the handle, each connection and each result hold one. */
 struct tcudb_db {
     _Atomic uint64_t refs;
+    pid_t owner; /* the process that opened it */
     Instance instance;
 };
 
@@ -65,6 +68,11 @@ tcudb_status api_misuse(tcudb_error *out, const char *format, ...) PRINTF_LIKE(2
 /* Marks the connection busy; TCUDB_MISUSE if it is NULL or busy. */
 tcudb_status api_enter(tcudb_conn *conn, tcudb_error *out) MUST_CHECK;
 void api_leave(tcudb_conn *conn);
+
+/* Whether this is another process than opened it, after fork(): locks and files are still that one's, its threads are
+ * not here. Nothing may be run or closed. */
+bool api_forked(const tcudb_db *db);
+tcudb_status api_misuse_forked(tcudb_error *out);
 
 void api_db_ref(tcudb_db *db);
 void api_db_unref(tcudb_db *db);

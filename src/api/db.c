@@ -91,6 +91,7 @@ tcudb_status tcudb_open(const char *path, const tcudb_options *options, tcudb_db
     tcudb_db *db = mem_alloc_zero(NULL, sizeof *db, &err);
     if (db == NULL) return api_fail(out_err, TCUDB_NOMEM, &err);
     atomic_init(&db->refs, 1);
+    db->owner = getpid();
     tcudb_status status = open_instance(path, &known, &db->instance, &err);
     if (status != TCUDB_OK) {
         mem_free(NULL, db, sizeof *db);
@@ -109,7 +110,7 @@ void api_db_unref(tcudb_db *db)
 {
     uint64_t before = atomic_fetch_sub(&db->refs, 1);
     assert(before >= 1);
-    if (before > 1) return;
+    if (before > 1 || api_forked(db)) return;
     db_close(db->instance.db);
     pool_free(db->instance.pool);
     corrections_free(db->instance.corrections);
@@ -129,6 +130,7 @@ tcudb_status tcudb_connect(tcudb_db *db, tcudb_conn **out, tcudb_error *out_err)
     if (out == NULL) return api_misuse(out_err, "tcudb_connect: there is nowhere to put the connection");
     *out = NULL;
     if (db == NULL) return api_misuse(out_err, "tcudb_connect: the database is NULL");
+    if (api_forked(db)) return api_misuse_forked(out_err);
     Error err = {0};
     tcudb_conn *conn = mem_alloc_zero(NULL, sizeof *conn, &err);
     if (conn == NULL) return api_fail(out_err, TCUDB_NOMEM, &err);
@@ -152,7 +154,7 @@ static void orphan(tcudb_stmt *stmt)
 
 void tcudb_disconnect(tcudb_conn *conn)
 {
-    if (conn == NULL) return;
+    if (conn == NULL || api_forked(conn->db)) return;
     assert(!atomic_load(&conn->busy));
     for (tcudb_stmt *stmt = conn->stmts; stmt != NULL; stmt = stmt->next) orphan(stmt);
     session_free(conn->session);

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static_assert((int)TCUDB_ERROR_TEXT == (int)ERROR_TEXT, "texts are copied whole");
 
@@ -37,9 +38,20 @@ tcudb_status api_misuse(tcudb_error *out, const char *format, ...)
     return TCUDB_MISUSE;
 }
 
+bool api_forked(const tcudb_db *db)
+{
+    return db->owner != getpid();
+}
+
+tcudb_status api_misuse_forked(tcudb_error *out)
+{
+    return api_misuse(out, "the database was opened by another process, before fork()");
+}
+
 tcudb_status api_enter(tcudb_conn *conn, tcudb_error *out)
 {
     if (conn == NULL) return api_misuse(out, "the connection is NULL");
+    if (api_forked(conn->db)) return api_misuse_forked(out);
     if (atomic_exchange(&conn->busy, true)) return api_misuse(out, "the connection is running another call");
     return TCUDB_OK;
 }
