@@ -10,6 +10,7 @@
  * the table.
  */
 #include "bind/alter_int.h"
+#include "catalog/reference.h"
 
 #include <assert.h>
 
@@ -26,7 +27,7 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     TRY_PTR(a->t.keys);
     a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room + 1, err);
     TRY_PTR(a->t.checks);
-    a->t.notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + COLUMN_NOTES * room, err);
+    a->t.notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + (COLUMN_NOTES + 1) * room, err);
     TRY_PTR(a->t.notes);
     a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
     TRY_PTR(a->sources);
@@ -78,8 +79,9 @@ static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Erro
                          node->colname, a->t.table);
     }
     TRY(bind_ddl_define_column(a->b, &a->t, node, err));
-    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, true, err));
-    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, false, err));
+    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, CONSTRAINTS_CHECKS, err));
+    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, CONSTRAINTS_KEYS, err));
+    TRY(bind_ddl_element_constraints(a->b, &a->t, cmd->def, CONSTRAINTS_REFERENCES, err));
     a->from[a->t.n - 1] = (ColumnSource){.from = NO_COLUMN};
     a->retyped[a->t.n - 1] = false;
     const TableDef now = bind_table_def(&a->t, a->old->name);
@@ -110,12 +112,17 @@ static tcudb_status drop_keys(Alter *a, uint32_t col, Error *err)
     return TCUDB_OK;
 }
 
-static void drop_notes(Alter *a, Str column)
+/* And the foreign keys that it is part of. */
+static tcudb_status drop_notes(Alter *a, Str column, Error *err)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < a->t.nnotes; i++)
-        if (!bind_is_note_of_column(&a->t.notes[i], column)) a->t.notes[n++] = a->t.notes[i];
+    for (uint32_t i = 0; i < a->t.nnotes; i++) {
+        bool of_column = bind_is_note_of_column(&a->t.notes[i], column);
+        TRY(bind_reference_mentions(a->b, &a->t.notes[i], column, &of_column, err));
+        if (!of_column) a->t.notes[n++] = a->t.notes[i];
+    }
     a->t.nnotes = n;
+    return TCUDB_OK;
 }
 
 /* Comments on constraints that are no more go with them. */
@@ -167,7 +174,7 @@ static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(find_column(a, cmd->name, &col, err));
     a->copies = true;
     TRY(not_of_generated(a, col, cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE, err));
-    drop_notes(a, a->t.cols[col].name);
+    TRY(drop_notes(a, a->t.cols[col].name, err));
     TRY(drop_checks(a, col, err));
     TRY(drop_keys(a, col, err));
     a->t.n--;
@@ -303,18 +310,27 @@ static tcudb_status add_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, 
         return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
                          "multiple primary keys for table \"%s\" are not allowed", a->t.table);
     }
-    tcudb_status status = bind_ddl_element_constraints(a->b, &a->t, cmd->def, check, err);
+    bool reference = node->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN;
+    if (reference && a->old->temp != TEMP_NONE) return error_unsupported(err, 0, "a foreign key of a temporary table");
+    tcudb_status status = bind_ddl_element_constraints(a->b, &a->t, cmd->def,
+                                                       check       ? CONSTRAINTS_CHECKS
+                                                       : reference ? CONSTRAINTS_REFERENCES
+                                                                   : CONSTRAINTS_KEYS,
+                                                       err);
     if (status != TCUDB_OK && err != NULL && check) err->position = 0; /* PostgreSQL's way */
     return status;
 }
 
-/* The key or check of that name; NULL: none. */
-static Str *constraint_named(Alter *a, const char *name, bool *check, uint32_t *at)
+/* Where the name of the key, check or foreign key of that name is; NULL: none. */
+static Str *constraint_named(Alter *a, const char *name)
 {
-    for (*at = 0, *check = false; *at < a->t.nkeys; ++*at)
-        if (bind_name_is(a->t.keys[*at].name, name)) return &a->t.keys[*at].name;
-    for (*at = 0, *check = true; *at < a->t.nchecks; ++*at)
-        if (bind_name_is(a->t.checks[*at].name, name)) return &a->t.checks[*at].name;
+    for (uint32_t i = 0; i < a->t.nkeys; i++)
+        if (bind_name_is(a->t.keys[i].name, name)) return &a->t.keys[i].name;
+    for (uint32_t i = 0; i < a->t.nchecks; i++)
+        if (bind_name_is(a->t.checks[i].name, name)) return &a->t.checks[i].name;
+    for (uint32_t i = 0; i < a->t.nnotes; i++)
+        if (note_is(&a->t.notes[i], NOTE_REFERENCE) && bind_name_is(a->t.notes[i].subject, name))
+            return &a->t.notes[i].subject;
     return NULL;
 }
 
@@ -324,16 +340,23 @@ static tcudb_status no_constraint(const Alter *a, const char *name, const char *
                      a->t.table);
 }
 
+static void drop_named(Alter *a, Str name)
+{
+    uint32_t keys = 0, checks = 0;
+    for (uint32_t i = 0; i < a->t.nkeys; i++)
+        if (!str_equal(a->t.keys[i].name, name)) a->t.keys[keys++] = a->t.keys[i];
+    for (uint32_t i = 0; i < a->t.nchecks; i++)
+        if (!str_equal(a->t.checks[i].name, name)) a->t.checks[checks++] = a->t.checks[i];
+    a->t.nkeys = keys;
+    a->t.nchecks = checks;
+    bind_set_note(&a->t, NOTE_REFERENCE, name, (Str){0});
+}
+
 static tcudb_status drop_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
-    bool check;
-    uint32_t at;
-    if (constraint_named(a, cmd->name, &check, &at) == NULL)
+    if (constraint_named(a, cmd->name) == NULL)
         return cmd->missing_ok ? TCUDB_OK : no_constraint(a, cmd->name, "of relation", err);
-    if (check)
-        memmove(a->t.checks + at, a->t.checks + at + 1, (--a->t.nchecks - at) * sizeof *a->t.checks);
-    else
-        memmove(a->t.keys + at, a->t.keys + at + 1, (--a->t.nkeys - at) * sizeof *a->t.keys);
+    drop_named(a, str_of(cmd->name));
     return TCUDB_OK;
 }
 
@@ -472,8 +495,6 @@ tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuer
                                      Error *err)
 {
     Alter a;
-    bool check;
-    uint32_t at;
     PgQuery__Constraint constraint = PG_QUERY__CONSTRAINT__INIT;
     if (node->where_clause != NULL) return error_unsupported(err, 0, "a unique index with WHERE");
     for (size_t i = 0; i < node->n_index_params; i++)
@@ -481,7 +502,7 @@ tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuer
             return error_unsupported(err, 0, "a unique index on an expression");
     TRY(alter_new(b, table, 1, &a, err));
     TRY(index_name(b, a.old, node, &constraint.conname, err));
-    if (node->if_not_exists && constraint_named(&a, constraint.conname, &check, &at) != NULL) return TCUDB_OK;
+    if (node->if_not_exists && constraint_named(&a, constraint.conname) != NULL) return TCUDB_OK;
     TRY(index_constraint(b, node, &constraint, err));
     TRY(bind_constraint_key(b, &a.t, &constraint, NULL, err));
     TRY(finish(&a, stmt, err));
@@ -542,12 +563,11 @@ tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt 
 {
     const Table *table = NULL;
     Alter a;
-    bool column = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN, check;
-    uint32_t at;
+    bool column = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN;
     TRY(find_table(b, node->relation, node->missing_ok, "renaming parts of", stmt, &table, err));
     if (table == NULL) return TCUDB_OK;
     TRY(alter_new(b, table, 0, &a, err));
-    Str *name = column ? NULL : constraint_named(&a, node->subname, &check, &at);
+    Str *name = column ? NULL : constraint_named(&a, node->subname);
     if (column)
         TRY(rename_column(&a, node->subname, node->newname, err));
     else if (name == NULL)

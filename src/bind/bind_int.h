@@ -444,6 +444,14 @@ tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constr
 tcudb_status bind_constraint_add_key(Binder *b, TableBuild *t, const char *name, const KeyDef *key, int position,
                                      Error *err) MUST_CHECK;
 tcudb_status bind_constraint_add_check(TableBuild *t, const CheckDef *check, Error *err) MUST_CHECK;
+/* The name given, unless it is taken (42710), or one made for it (""). */
+tcudb_status bind_constraint_free_name(Binder *b, const TableBuild *t, const char *given, const char *made, Str *out,
+                                       Error *err) MUST_CHECK;
+/* ---- reference.c: FOREIGN KEY, REFERENCES; of the one column given, or of those that it names (col NULL) */
+tcudb_status bind_reference(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
+                            Error *err) MUST_CHECK;
+/* *yes becomes true if the note is a foreign key of that column (among others). */
+tcudb_status bind_reference_mentions(Binder *b, const NoteDef *note, Str col, bool *yes, Error *err) MUST_CHECK;
 /* ---- like.c: LIKE in CREATE TABLE; room: how many columns and constraints it may bring */
 uint32_t bind_like_room(Binder *b, const PgQuery__TableLikeClause *like);
 tcudb_status bind_like_columns(Binder *b, TableBuild *t, const PgQuery__TableLikeClause *like, Error *err) MUST_CHECK;
@@ -492,12 +500,13 @@ tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStm
 tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
-/* Parts of CREATE TABLE that ALTER TABLE shares: a column (its keys and checks not yet), a default, the keys or the
- * checks of an element. */
+/* Parts of CREATE TABLE that ALTER TABLE shares: a column (its keys and checks not yet), a default, one kind of
+ * constraint of an element. */
 tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node,
                                     Error *err) MUST_CHECK;
 tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, Error *err) MUST_CHECK;
-tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks,
+typedef enum ConstraintKind { CONSTRAINTS_KEYS, CONSTRAINTS_CHECKS, CONSTRAINTS_REFERENCES } ConstraintKind;
+tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, ConstraintKind kind,
                                           Error *err) MUST_CHECK;
 tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;

@@ -7,6 +7,7 @@
  * checks are in the order of their names: that is the order in which PostgreSQL looks at them.
  */
 #include "bind/bind_int.h"
+#include "catalog/reference.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static bool check_named(const TableBuild *t, Str name)
 {
     for (uint32_t i = 0; i < t->nchecks; i++)
         if (str_equal(t->checks[i].name, name)) return true;
-    return false;
+    return bind_find_note(t, NOTE_REFERENCE, name).ptr != NULL;
 }
 
 /* Checks come before keys, so a name that a check would take is another check's. */
@@ -48,6 +49,15 @@ static tcudb_status constraint_name(Binder *b, const TableBuild *t, const char *
     }
     *out = str_of(name);
     return TCUDB_OK;
+}
+
+tcudb_status bind_constraint_free_name(Binder *b, const TableBuild *t, const char *given, const char *made, Str *out,
+                                       Error *err)
+{
+    bool taken = given[0] != '\0' && (key_named(t, str_of(given)) || check_named(t, str_of(given)));
+    if (!taken) return constraint_name(b, t, given, made, false, out, err);
+    return error_set(err, SQLSTATE_DUPLICATE_OBJECT, "constraint \"%s\" for relation \"%s\" already exists", given,
+                     t->table);
 }
 
 /* ---- keys */

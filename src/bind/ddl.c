@@ -6,6 +6,7 @@
  * fast at. A view keeps its SELECT as text.
  */
 #include "bind/bind_int.h"
+#include "catalog/reference.h"
 
 #include <assert.h>
 
@@ -71,8 +72,8 @@ static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef 
                         STR_ARG(col->name), columns->table);
     case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
     case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK: return TCUDB_OK; /* once all columns are known */
-    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "REFERENCES");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return TCUDB_OK; /* once all columns are known */
     case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: /* a sign for the others; the expression once all are known */
         bind_set_note(columns, NOTE_GENERATED, col->name, STR_LIT(""));
         return TCUDB_OK;
@@ -117,24 +118,32 @@ static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery
     case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED:
         assert(col != NULL); /* the grammar has it of columns only */
         return bind_generated_constraint(b, table, constraint, *col, err);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return error_unsupported(err, position, "FOREIGN KEY");
+    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return bind_reference(b, table, constraint, col, err);
     default: return col != NULL ? TCUDB_OK : error_unsupported(err, position, "this constraint");
     }
 }
 
+static ConstraintKind kind_of(const PgQuery__Constraint *constraint)
+{
+    if (constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK) return CONSTRAINTS_CHECKS;
+    return constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN ? CONSTRAINTS_REFERENCES : CONSTRAINTS_KEYS;
+}
+
 /* The constraints that a table element brings: its own, or those of a column. */
-tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, bool checks, Error *err)
+tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const Node *element, ConstraintKind kind,
+                                          Error *err)
 {
     const PgQuery__ColumnDef *node = NODE_IS(element, COLUMN_DEF) ? element->column_def : NULL;
     uint32_t *col = ARENA_NEW(b->arena, uint32_t, err);
     TRY_PTR(col);
     while (node != NULL && !bind_name_is(table->cols[*col].name, node->colname)) ++*col;
     if (NODE_IS(element, TABLE_LIKE_CLAUSE))
-        return bind_like_constraints(b, table, element->table_like_clause, checks, err);
+        return kind == CONSTRAINTS_REFERENCES
+                   ? TCUDB_OK
+                   : bind_like_constraints(b, table, element->table_like_clause, kind == CONSTRAINTS_CHECKS, err);
     for (size_t i = 0; i < (node == NULL ? 1 : node->n_constraints); i++) {
         const Node *item = node == NULL ? element : node->constraints[i];
-        if (!NODE_IS(item, CONSTRAINT)) continue;
-        if ((item->constraint->contype == PG_QUERY__CONSTR_TYPE__CONSTR_CHECK) != checks) continue;
+        if (!NODE_IS(item, CONSTRAINT) || kind_of(item->constraint) != kind) continue;
         TRY(table_constraint(b, table, item->constraint, node == NULL ? NULL : col, err));
     }
     return TCUDB_OK;
@@ -153,18 +162,18 @@ static tcudb_status constraint_room(Binder *b, TableBuild *table, const PgQuery_
     TRY_PTR(table->keys);
     table->checks = ARENA_ARRAY(b->arena, CheckDef, n + 1, err);
     TRY_PTR(table->checks);
-    table->notes = ARENA_ARRAY(b->arena, NoteDef, COLUMN_NOTES * node->n_table_elts, err);
+    table->notes = ARENA_ARRAY(b->arena, NoteDef, COLUMN_NOTES * node->n_table_elts + n, err);
     TRY_PTR(table->notes);
     return TCUDB_OK;
 }
 
-/* Checks first, as PostgreSQL names them first. */
+/* Checks first, as PostgreSQL names them first; what refers to keys, maybe the table's own, last. */
 static tcudb_status all_constraints(Binder *b, TableBuild *table, const PgQuery__CreateStmt *node, Error *err)
 {
-    for (size_t i = 0; i < node->n_table_elts; i++)
-        TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], true, err));
-    for (size_t i = 0; i < node->n_table_elts; i++)
-        TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], false, err));
+    static const ConstraintKind kinds[] = {CONSTRAINTS_CHECKS, CONSTRAINTS_KEYS, CONSTRAINTS_REFERENCES};
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+        for (size_t i = 0; i < node->n_table_elts; i++)
+            TRY(bind_ddl_element_constraints(b, table, node->table_elts[i], kinds[k], err));
     return TCUDB_OK;
 }
 
@@ -221,6 +230,8 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     TRY(all_constraints(b, &columns, node, err));
     stmt->table = bind_table_def(&columns, stmt->name);
     stmt->table.temp = temp;
+    if (temp != TEMP_NONE && reference_any(&stmt->table))
+        return error_unsupported(err, 0, "a foreign key of a temporary table");
     for (uint32_t i = 0; i < columns.nserials; i++) columns.serials[i].temp = temp;
     stmt->serials = columns.serials;
     stmt->nserials = columns.nserials;
@@ -402,6 +413,7 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
     stmt->kind = STMT_TRUNCATE;
     stmt->tag = "TRUNCATE TABLE";
     stmt->restart = node->restart_seqs;
+    stmt->cascade = node->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE;
     Str *names = ARENA_ARRAY(b->arena, Str, node->n_relations, err);
     TRY_PTR(names);
     for (size_t i = 0; i < node->n_relations; i++) {

@@ -6,6 +6,7 @@
  * block of the table's own, far above them. Arrays are their text: indkey is '1 2', conkey '{1,2}'.
  */
 #include "bind/listing.h"
+#include "catalog/reference.h"
 
 #include <assert.h>
 
@@ -23,7 +24,7 @@ static int64_t table_oid(const TableDef *def)
     return FIRST_OID + number_of(def);
 }
 
-/* Of the i-th constraint of a table, keys before checks; its index comes BLOCK_OIDS / 2 later. */
+/* Of the i-th constraint of a table, keys before checks before notes; its index comes BLOCK_OIDS / 2 later. */
 static int64_t constraint_oid(const TableDef *def, uint32_t i)
 {
     return blocks_oid + number_of(def) * BLOCK_OIDS + i;
@@ -132,7 +133,16 @@ static tcudb_status fill_attributes(Listing *l, Error *err)
     return TCUDB_OK;
 }
 
-/* ---- constraints: relid^ relation oid^ name kind index^ cols natts% definition */
+static uint32_t column_named(const TableDef *def, Str name)
+{
+    for (uint32_t i = 0; i < def->ncols; i++)
+        if (str_equal(def->cols[i].name, name)) return i + 1;
+    return 0;
+}
+
+/* ---- constraints: relid^ relation oid^ name kind index^ cols natts% definition
+ *                   refid^ refcols on_update on_delete match: of foreign keys, whose index is the key's they refer to
+ */
 
 static tcudb_status key_text(const TableDef *def, const KeyDef *key, Buf *cols, Buf *names, Error *err)
 {
@@ -152,7 +162,16 @@ static tcudb_status constraint_row(Listing *l, const TableDef *def, uint32_t i, 
     TRY(put_oid(l, constraint_oid(def, i), err));
     TRY(bind_list_text(l, name, err));
     TRY(bind_list_word(l, kind, err));
+    if (kind[0] == 'f') return TCUDB_OK; /* the index follows */
     return put_oid(l, kind[0] == 'c' ? 0 : constraint_oid(def, i) + BLOCK_OIDS / 2, err);
+}
+
+static tcudb_status no_reference(Listing *l, Error *err)
+{
+    TRY(put_oid(l, 0, err));
+    TRY(bind_list_null(l, TYPE_TEXT, 1, err));
+    for (uint32_t i = 0; i < 3; i++) TRY(bind_list_word(l, " ", err));
+    return TCUDB_OK;
 }
 
 static tcudb_status put_buf(Listing *l, const Buf *buf, Error *err)
@@ -172,10 +191,66 @@ static tcudb_status key_cells(Listing *l, const TableDef *def, const KeyDef *key
     TRY_GOTO(put_buf(l, &cols, err));
     TRY_GOTO(bind_list_int(l, TYPE_INT2, key->ncols, err));
     TRY_GOTO(put_buf(l, &names, err));
+    TRY_GOTO(no_reference(l, err));
 done:
     buf_free(&cols);
     buf_free(&names);
     return status;
+}
+
+/* "1 2" */
+static tcudb_status put_numbers(Listing *l, const TableDef *def, const Str *names, uint32_t n, Error *err)
+{
+    const char *text = "";
+    for (uint32_t i = 0; i < n; i++) {
+        text = arena_printf(l->b->arena, err, "%s%s%u", text, i == 0 ? "" : " ", column_named(def, names[i]));
+        TRY_PTR(text);
+    }
+    return bind_list_word(l, text, err);
+}
+
+/* The key over these columns; nkeys: none. */
+static uint32_t key_of(const TableDef *def, const Str *names, uint32_t n)
+{
+    uint32_t k = 0;
+    for (bool same = false; k < def->nkeys; k += !same) {
+        same = def->keys[k].ncols == n;
+        for (uint32_t i = 0; i < n && same; i++) {
+            bool there = false;
+            for (uint32_t c = 0; c < n; c++) there = there || column_named(def, names[c]) == def->keys[k].cols[i] + 1;
+            same = there;
+        }
+        if (same) break;
+    }
+    return k;
+}
+
+static tcudb_status put_definition(Listing *l, const Reference *r, Error *err)
+{
+    Buf buf;
+    buf_init(&buf, NULL);
+    tcudb_status status = reference_sql(r, &buf, err);
+    if (status == TCUDB_OK) status = put_buf(l, &buf, err);
+    buf_free(&buf);
+    return status;
+}
+
+static tcudb_status reference_row(Listing *l, const TableDef *def, uint32_t i, const Reference *r, Error *err)
+{
+    const Table *table = txn_permanent_table(l->b->env->txn, r->table);
+    const TableDef *to = table == NULL ? def : table_def(table);
+    const char *letters =
+        arena_printf(l->b->arena, err, "%c%c%c", (char)r->on_update, (char)r->on_delete, r->full ? 'f' : 's');
+    TRY_PTR(letters);
+    TRY(constraint_row(l, def, i, r->name, "f", err));
+    TRY(put_oid(l, constraint_oid(to, key_of(to, r->keys, r->n)) + BLOCK_OIDS / 2, err));
+    TRY(put_numbers(l, def, r->cols, r->n, err));
+    TRY(bind_list_int(l, TYPE_INT2, r->n, err));
+    TRY(put_definition(l, r, err));
+    TRY(put_oid(l, table_oid(to), err));
+    TRY(put_numbers(l, to, r->keys, r->n, err));
+    for (uint32_t k = 0; k < 3; k++) TRY(bind_list_text(l, (Str){letters + k, 1}, err));
+    return TCUDB_OK;
 }
 
 static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *err)
@@ -189,6 +264,13 @@ static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *er
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
         TRY(bind_list_int(l, TYPE_INT2, 0, err));
         TRY(bind_list_text(l, def->checks[i].sql, err));
+        TRY(no_reference(l, err));
+    }
+    for (uint32_t i = 0; i < def->nnotes; i++) {
+        Reference reference;
+        bool refers = false;
+        TRY(reference_read(l->b->arena, &def->notes[i], &reference, &refers, err));
+        if (refers) TRY(reference_row(l, def, def->nkeys + def->nchecks + i, &reference, err));
     }
     return TCUDB_OK;
 }
@@ -216,19 +298,15 @@ static tcudb_status comment_row(Listing *l, int64_t object, int64_t class, uint3
     return bind_list_text(l, text, err);
 }
 
-static uint32_t column_named(const TableDef *def, Str name)
-{
-    for (uint32_t i = 0; i < def->ncols; i++)
-        if (str_equal(def->cols[i].name, name)) return i + 1;
-    return 0;
-}
-
 static int64_t oid_of_constraint(const TableDef *def, Str name)
 {
     for (uint32_t i = 0; i < def->nkeys; i++)
         if (str_equal(def->keys[i].name, name)) return constraint_oid(def, i);
     for (uint32_t i = 0; i < def->nchecks; i++)
         if (str_equal(def->checks[i].name, name)) return constraint_oid(def, def->nkeys + i);
+    for (uint32_t i = 0; i < def->nnotes; i++)
+        if (note_is(&def->notes[i], NOTE_REFERENCE) && str_equal(def->notes[i].subject, name))
+            return constraint_oid(def, def->nkeys + def->nchecks + i);
     return 0;
 }
 
@@ -311,7 +389,8 @@ static const Listed facts[] = {
     {" system", "relations", fill_relations, "oid^ name kind persistence natts% rows^ keys? checks% definition", 9},
     {" system", "attributes", fill_attributes,
      "relid^ name num% type^ mod# not_null? initial identity generated sequence", 10},
-    {" system", "constraints", fill_constraints, "relid^ relation oid^ name kind index^ cols natts% definition", 9},
+    {" system", "constraints", fill_constraints,
+     "relid^ relation oid^ name kind index^ cols natts% definition refid^ refcols on_update on_delete match", 14},
     {" system", "comments", fill_comments, "objoid^ classoid^ objsubid# description", 4},
     {" system", "sequences", fill_sequences, "oid^ name type^ start^ increment^ min^ max^ cache^ cycle?", 9},
     {" system", "settings", fill_settings, "name setting description", 3},

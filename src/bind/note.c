@@ -5,6 +5,7 @@
  * the database in that of a table without rows, NOTES_TABLE, which is made with the first of them.
  */
 #include "bind/bind_int.h"
+#include "catalog/reference.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -138,7 +139,7 @@ bool bind_has_constraint(const TableDef *def, Str name)
         if (str_equal(def->keys[i].name, name)) return true;
     for (uint32_t i = 0; i < def->nchecks; i++)
         if (str_equal(def->checks[i].name, name)) return true;
-    return false;
+    return note_find(def, NOTE_REFERENCE, name).ptr != NULL;
 }
 
 static tcudb_status on_constraint(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err)

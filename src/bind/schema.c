@@ -1,12 +1,13 @@
 /*
  * schema.c: what SQL shows of the definitions that the transaction sees: information_schema's tables, columns, views,
- * table_constraints, key_column_usage, pg_catalog's pg_tables and pg_views.
+ * table_constraints, key_column_usage, constraint_column_usage, pg_catalog's pg_tables and pg_views.
  *
  * Each is a VALUES node (listing.c) with PostgreSQL's columns; what we have not (owners, domains) is NULL or its only
  * answer. There is one schema, public. The default of a column is its own text; NOT NULL is not listed as a
  * constraint. Cost: binding of all views for `columns`. Relations that are queries over others are in system.def.
  */
 #include "bind/listing.h"
+#include "catalog/reference.h"
 
 static tcudb_status number_or_null(Listing *l, int64_t n, Error *err)
 {
@@ -249,8 +250,11 @@ static tcudb_status fill_constraints(Listing *l, Error *err)
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->nkeys; i++)
             TRY(constraint_row(l, def, def->keys[i].name, def->keys[i].primary ? "PRIMARY KEY" : "UNIQUE", err));
-        for (uint32_t i = 0; i < def->nchecks; i++)
-            TRY(constraint_row(l, def, def->checks[i].name, "CHECK", err));
+        for (uint32_t i = 0; i < def->nchecks; i++) TRY(constraint_row(l, def, def->checks[i].name, "CHECK", err));
+        Reference *list;
+        uint32_t n;
+        TRY(reference_list(l->b->arena, def, &list, &n, err));
+        for (uint32_t i = 0; i < n; i++) TRY(constraint_row(l, def, list[i].name, "FOREIGN KEY", err));
     }
     return TCUDB_OK;
 }
@@ -268,12 +272,70 @@ static tcudb_status key_rows(Listing *l, const TableDef *def, const KeyDef *key,
     return TCUDB_OK;
 }
 
+/* Where each column stands in the key that is referred to. */
+static tcudb_status reference_rows(Listing *l, const TableDef *def, const Reference *r, Error *err)
+{
+    const Table *table = txn_permanent_table(l->b->env->txn, r->table);
+    const TableDef *to = table == NULL ? def : table_def(table);
+    for (uint32_t c = 0; c < r->n; c++) {
+        int64_t at = -1;
+        for (uint32_t k = 0; k < to->nkeys; k++)
+            for (uint32_t i = 0; at < 0 && to->keys[k].ncols == r->n && i < r->n; i++)
+                if (str_equal(to->cols[to->keys[k].cols[i]].name, r->keys[c])) at = i + 1;
+        TRY(bind_list_row(l, err));
+        TRY(full_name(l, r->name, err));
+        TRY(full_name(l, def->name, err));
+        TRY(bind_list_text(l, r->cols[c], err));
+        TRY(bind_list_int(l, TYPE_INT4, c + 1, err));
+        TRY(number_or_null(l, at, err));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status fill_key_columns(Listing *l, Error *err)
 {
     Txn *txn = l->b->env->txn;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->nkeys; i++) TRY(key_rows(l, def, &def->keys[i], err));
+        Reference *list;
+        uint32_t n;
+        TRY(reference_list(l->b->arena, def, &list, &n, err));
+        for (uint32_t i = 0; i < n; i++) TRY(reference_rows(l, def, &list[i], err));
+    }
+    return TCUDB_OK;
+}
+
+/* ---- columns that constraints use: of foreign keys those that they refer to */
+
+static tcudb_status usage_row(Listing *l, Str table, Str column, const TableDef *def, Str constraint, Error *err)
+{
+    TRY(bind_list_row(l, err));
+    TRY(name_in(l, is_temp(def), table, err));
+    TRY(bind_list_text(l, column, err));
+    return name_in(l, is_temp(def), constraint, err);
+}
+
+static tcudb_status usage_of_references(Listing *l, const TableDef *def, Error *err)
+{
+    Reference *list;
+    uint32_t n;
+    TRY(reference_list(l->b->arena, def, &list, &n, err));
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t c = 0; c < list[i].n; c++)
+            TRY(usage_row(l, list[i].table, list[i].keys[c], def, list[i].name, err));
+    return TCUDB_OK;
+}
+
+static tcudb_status fill_column_usage(Listing *l, Error *err)
+{
+    Txn *txn = l->b->env->txn;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        const TableDef *def = table_def(txn_table_at(txn, t));
+        for (uint32_t i = 0; i < def->nkeys; i++)
+            for (uint32_t c = 0; c < def->keys[i].ncols; c++)
+                TRY(usage_row(l, def->name, def->cols[def->keys[i].cols[c]].name, def, def->keys[i].name, err));
+        TRY(usage_of_references(l, def, err));
     }
     return TCUDB_OK;
 }
@@ -307,6 +369,8 @@ static const Listed relations[] = {
      "constraint_catalog constraint_schema constraint_name table_catalog table_schema table_name column_name "
      "ordinal_position# position_in_unique_constraint#",
      9},
+    {"information_schema", "constraint_column_usage", fill_column_usage,
+     "table_catalog table_schema table_name column_name constraint_catalog constraint_schema constraint_name", 7},
     {"pg_catalog", "pg_tables", fill_pg_tables,
      "schemaname tablename tableowner tablespace hasindexes? hasrules? hastriggers? rowsecurity?", 8},
     {"pg_catalog", "pg_views", fill_pg_views, "schemaname viewname viewowner definition", 4},

@@ -156,8 +156,12 @@ tcudb_status session_copy_from(Run *run, Error *err)
     TRY(eval_defaults(run, table_def(table), &defaults, err));
     CopyEnv env = copy_env(run);
     const TableDef *def = table_def(table);
-    if (goes_through(run, def)) return copy_through(run, def, &env, defaults, err);
-    return copy_from(&env, stmt, defaults, &run->report.rows, err);
+    bool refers = reference_any(def);
+    if (goes_through(run, def))
+        TRY(copy_through(run, def, &env, defaults, err));
+    else
+        TRY(copy_from(&env, stmt, defaults, &run->report.rows, err));
+    return refers ? session_references_added(run, stmt->name, err) : TCUDB_OK;
 }
 
 tcudb_status session_copy_to(Run *run, Error *err)

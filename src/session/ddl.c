@@ -179,6 +179,7 @@ static tcudb_status drop_sequence(Run *run, Str name, Error *err)
 static tcudb_status drop_table(Run *run, Str name, Error *err)
 {
     const TableDef *def = table_def(txn_table(run->session->txn, name));
+    TRY(session_drop_referred(run, name, err));
     TRY(txn_drop_table(run->session->txn, name, err));
     return session_of_serials(run, def, NULL, true, err);
 }
@@ -245,10 +246,13 @@ tcudb_status session_drop(Run *run, Error *err)
 tcudb_status session_truncate(Run *run, Error *err)
 {
     Txn *txn = run->session->txn;
-    for (uint32_t i = 0; i < run->stmt->nnames; i++) {
-        const TableDef *def = table_def(txn_table(txn, run->stmt->names[i]));
+    const Str *names = NULL;
+    uint32_t n = 0;
+    TRY(session_truncated(run, &names, &n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        const TableDef *def = table_def(txn_table(txn, names[i]));
         if (run->stmt->restart) TRY(session_of_serials(run, def, NULL, false, err));
-        TRY(txn_truncate(txn, run->stmt->names[i], err));
+        TRY(txn_truncate(txn, names[i], err));
     }
     return TCUDB_OK;
 }
@@ -264,7 +268,9 @@ tcudb_status session_rename(Run *run, Error *err)
         return TCUDB_OK;
     }
     TRY(list_views(run, &views, &nviews, err));
+    const Table *table = txn_table(run->session->txn, stmt->name);
     TRY(txn_rename_table(run->session->txn, stmt->name, stmt->text, err));
+    if (table != NULL) TRY(session_rename_referred(run, stmt->name, table_def(table), stmt->text, err));
     const ViewDef *view;
     TRY(broken_view(run, views, nviews, &view, err));
     if (view == NULL) return TCUDB_OK;
@@ -330,14 +336,13 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
 
 /* The definition changes over the columns, or columns change, or the old table steps aside and the new one is filled
  * from it. */
-tcudb_status session_alter_table(Run *run, Error *err)
+static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
 {
     const Stmt *stmt = run->stmt;
     const Str aside = STR_LIT(" altered");
     ViewState *views = NULL;
     uint32_t nviews = 0;
     bool keep = stmt->keeps_rows;
-    const TableDef *old = table_def(txn_table(run->session->txn, stmt->name));
     TRY(list_views(run, &views, &nviews, err));
     for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
@@ -354,4 +359,13 @@ tcudb_status session_alter_table(Run *run, Error *err)
     TRY(session_of_serials(run, old, &stmt->table, true, err));
     run->report.rows = 0;
     return settle_views(run, views, nviews, err);
+}
+
+tcudb_status session_alter_table(Run *run, Error *err)
+{
+    const TableDef *old = table_def(txn_table(run->session->txn, run->stmt->name));
+    TRY(session_keep_referred(run, old, err));
+    TRY(alter_table(run, old, err));
+    TRY(session_rename_referred(run, old->name, old, old->name, err));
+    return session_references_new(run, old, run->stmt->name, err);
 }

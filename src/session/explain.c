@@ -180,9 +180,12 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
     TRY(session_plan(run, inner, plan, trace ? trace_rule : NULL, explain, &phys, err));
     explain->planning = now_ms() - start;
     if (explain->analyze) {
+        References *references;
+        TRY(session_references_begin(run, inner, &references, err));
         start = now_ms();
         TRY(session_with_sequences(run, inner->asks_sequences ? inner : run->stmt, exec_plan, phys, err));
         run->report.seconds = 1e-3 * (now_ms() - start);
+        TRY(session_references_end(references, err));
     } else {
         run->report.exact = !phys->fast;
         session_explain_engine(run->session, &run->report);

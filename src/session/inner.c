@@ -16,6 +16,11 @@ tcudb_status session_run_inner(Run *run, const char *sql, Error *err)
 
 tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, void *ctx, Error *err)
 {
+    return session_run_inner_counted(run, sql, batch, ctx, NULL, err);
+}
+
+tcudb_status session_run_inner_counted(Run *run, const char *sql, ExecSink batch, void *ctx, uint64_t *rows, Error *err)
+{
     Ast *ast = NULL;
     Stmt *stmt = NULL;
     uint32_t n = 0;
@@ -26,6 +31,7 @@ tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, v
     inner.stmt = stmt;
     tcudb_status status = session_run_plan_into(&inner, stmt, stmt->plan, batch, ctx, err);
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into our own text */
+    if (rows != NULL) *rows = inner.report.rows;
     return status;
 }
 

@@ -5,6 +5,7 @@
 #define SESSION_SESSION_INT_H
 
 #include "catalog/notes.h"
+#include "catalog/reference.h"
 #include "session/session.h"
 #include "session/watch.h"
 #include "session/rows.h"
@@ -112,6 +113,37 @@ void session_free_sequences(Session *session);
 
 tcudb_status session_run_steps(Run *run, Error *err) MUST_CHECK;
 
+/* ---- references.c: FOREIGN KEY. begin looks at what the statement changes, before its plans run; NULL: nothing */
+
+typedef struct References References;
+tcudb_status session_references_begin(Run *run, const Stmt *stmt, References **out, Error *err) MUST_CHECK;
+/* Runs an INSERT of few rows itself, and notes them: *done. */
+tcudb_status session_references_run(References *references, const Stmt *stmt, bool *done, Error *err) MUST_CHECK;
+tcudb_status session_references_end(References *references, Error *err) MUST_CHECK;
+/* Rows were added to the table by other means. */
+tcudb_status session_references_added(Run *run, Str table, Error *err) MUST_CHECK;
+/* The table has foreign keys that its definition before had not. */
+tcudb_status session_references_new(Run *run, const TableDef *before, Str table, Error *err) MUST_CHECK;
+
+/* ---- referring.c: definitions that refer to one */
+
+typedef struct Referring {
+    uint64_t id; /* of the table */
+    Str table;   /* that refers */
+    Reference reference;
+} Referring;
+
+/* The foreign keys that refer to a table, its own ones among them, the oldest first. */
+tcudb_status session_referring(Run *run, Str table, Referring **out, uint32_t *n, Error *err) MUST_CHECK;
+/* DROP TABLE: 2BP01, or the foreign keys of other tables go (CASCADE). */
+tcudb_status session_drop_referred(Run *run, Str table, Error *err) MUST_CHECK;
+/* TRUNCATE: the tables that are emptied: with CASCADE those that refer to them; else 0A000 if there are any. */
+tcudb_status session_truncated(Run *run, const Str **names, uint32_t *n, Error *err) MUST_CHECK;
+/* A table and its columns have other names now. */
+tcudb_status session_rename_referred(Run *run, Str from, const TableDef *old, Str to, Error *err) MUST_CHECK;
+/* ALTER TABLE to stmt->table: 2BP01 if it takes keys that foreign keys refer to, or those go (CASCADE). */
+tcudb_status session_keep_referred(Run *run, const TableDef *old, Error *err) MUST_CHECK;
+
 /* ---- notes.c: COMMENT ON */
 
 tcudb_status session_note(Run *run, Error *err) MUST_CHECK;
@@ -206,6 +238,9 @@ tcudb_status session_corrections_rows(Session *session, Rows *rows, Error *err) 
 /* Runs one INSERT, UPDATE or DELETE of our own making. */
 tcudb_status session_run_inner(Run *run, const char *sql, Error *err) MUST_CHECK;
 tcudb_status session_run_inner_into(Run *run, const char *sql, ExecSink batch, void *ctx, Error *err) MUST_CHECK;
+/* rows (may be NULL): how many it returned or changed. */
+tcudb_status session_run_inner_counted(Run *run, const char *sql, ExecSink batch, void *ctx, uint64_t *rows,
+                                       Error *err) MUST_CHECK;
 /* columns.c: *done: the table has the columns of stmt->revised, and its rows satisfy stmt->table. */
 tcudb_status session_revise_columns(Run *run, bool *done, Error *err) MUST_CHECK;
 /* satisfy.c: *ok: whether the rows of the table satisfy the constraints of another definition. */

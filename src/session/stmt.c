@@ -102,11 +102,17 @@ tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, ui
 static tcudb_status run_query(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
+    References *references;
+    TRY(session_references_begin(run, stmt, &references, err));
     TRY(session_run_steps(run, err));
-    if (stmt->merge) return TCUDB_OK;
+    if (stmt->merge) return session_references_end(references, err);
     assert(stmt->plan != NULL);
     if (stmt_returns_rows(stmt)) TRY(session_columns(run->sink, stmt->plan->cols, stmt->plan->ncols, err));
-    return session_run_plan(run, stmt, stmt->plan, err);
+    bool done = false;
+    TRY(session_references_run(references, stmt, &done, err));
+    if (!done) TRY(session_run_plan(run, stmt, stmt->plan, err));
+    bool nothing = run->report.rows == 0 && stmt->nsteps == 0;
+    return nothing ? TCUDB_OK : session_references_end(references, err);
 }
 
 tcudb_status session_dispatch(Run *run, Error *err)

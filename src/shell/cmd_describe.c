@@ -151,6 +151,33 @@ static bool find_kind(Shell *shell, const char *name, Kind *kind)
     return kind->definition != NULL;
 }
 
+/* What a query shows, through the mode `insert`; into NULL: bare. */
+static void dump_query(Shell *shell, const char *sql, Mode mode, const char *into)
+{
+    Look look = shell->look;
+    bool timing = shell->timing;
+    shell->look.mode = mode;
+    if (into == NULL) shell->look.tuples_only = true;
+    shell->timing = false;
+    if (into != NULL) var_set(shell, "INSERT_TABLE", into);
+    if (!shell_run(shell, sql)) shell->failed = true;
+    if (into != NULL) var_unset(shell, "INSERT_TABLE");
+    shell->look = look;
+    shell->timing = timing;
+}
+
+/* A table's foreign keys: an expression over pg_constraint as c and pg_class as t, a line each. */
+static void show_references(Shell *shell, const char *table, const char *line)
+{
+    Text sql = {0};
+    text_printf(&sql, "SELECT %s FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = c.conrelid ", line);
+    text_str(&sql, "WHERE contype = 'f' AND relname = '");
+    for (const char *at = table; *at != '\0'; at++) text_printf(&sql, *at == '\'' ? "'%c" : "%c", *at);
+    text_str(&sql, "' ORDER BY c.oid");
+    dump_query(shell, text_cstr(&sql), MODE_UNALIGNED, NULL);
+    text_free(&sql);
+}
+
 static void describe(Shell *shell, const char *name, bool more)
 {
     static const char *const names[] = {"Column", "Type", "Nullable", "Default"};
@@ -174,6 +201,8 @@ static void describe(Shell *shell, const char *name, bool more)
         fprintf(shell->out.file, "Constraints: %s\n\n", kind.definition);
     else if (more && strcmp(kind.kind, "view") == 0 && kind.definition[0] != '\0')
         fprintf(shell->out.file, "View definition:\n%s;\n", kind.definition);
+    if (strcmp(kind.kind, "table") == 0)
+        show_references(shell, name, "'Foreign key: ' || quote_ident(conname) || ' ' || pg_get_constraintdef(c.oid)");
     free(kind.definition);
 }
 
@@ -232,6 +261,7 @@ typedef struct Schema {
     const char *kind;
     bool rows;    /* .dump: INSERT statements too */
     bool setvals; /* only where the sequences are */
+    bool refers;  /* only the foreign keys of tables: once all are there */
     unsigned found;
 } Schema;
 
@@ -249,21 +279,6 @@ static void given_column(void *ctx, char **cells)
     if (stored) return;
     if (text_cstr(&given->names)[0] != '\0') text_str(&given->names, ", ");
     text_name(&given->names, cells[1]);
-}
-
-/* What a query shows, through the mode `insert`; into NULL: bare. */
-static void dump_query(Shell *shell, const char *sql, Mode mode, const char *into)
-{
-    Look look = shell->look;
-    bool timing = shell->timing;
-    shell->look.mode = mode;
-    if (into == NULL) shell->look.tuples_only = true;
-    shell->timing = false;
-    if (into != NULL) var_set(shell, "INSERT_TABLE", into);
-    if (!shell_run(shell, sql)) shell->failed = true;
-    if (into != NULL) var_unset(shell, "INSERT_TABLE");
-    shell->look = look;
-    shell->timing = timing;
 }
 
 static void dump_rows(Shell *shell, const char *table)
@@ -318,6 +333,13 @@ static void schema_row(void *ctx, char **cells)
         dump_sequence(schema->shell, cells[0]);
         return;
     }
+    if (schema->refers) {
+        show_references(
+            schema->shell, cells[0],
+            "'ALTER TABLE ' || quote_ident(relname) || ' ADD CONSTRAINT ' || quote_ident(conname) || ' ' || "
+            "pg_get_constraintdef(c.oid) || ';'");
+        return;
+    }
     schema->found++;
     bool table = strcmp(cells[1], "table") == 0;
     if (strcmp(cells[1], "view") == 0) {
@@ -347,6 +369,10 @@ static void show_schema(Shell *shell, const Args *args, bool rows)
     schema.setvals = true;
     if (rows) each_row(result, schema_row, &schema);
     schema.setvals = false;
+    schema.kind = "table";
+    schema.refers = true;
+    each_row(result, schema_row, &schema);
+    schema.refers = false;
     schema.kind = "view";
     each_row(result, schema_row, &schema);
     tcudb_result_free(result);

@@ -133,6 +133,9 @@ def cases():
         ["CREATE TABLE \"T x\" (\n    a integer NOT NULL,\n    b text\n);\n", "CREATE VIEW v AS "], "", 0
     yield "dump", ["-q"], "create table t (a int not null, b text);\ninsert into t values (1, 'it''s'), (2, null);\n.dump\n", \
         "CREATE TABLE t (\n    a integer NOT NULL,\n    b text\n);\nINSERT INTO t VALUES (1, 'it''s');\nINSERT INTO t VALUES (2, NULL);\n", "", 0
+    yield "dump of foreign keys", ["-q"], "create table z (a int primary key);\ncreate table c (a int references z);\ninsert into z values (1);\ninsert into c values (1);\n.dump\n\\d c\n", \
+        ["INSERT INTO z VALUES (1);\nALTER TABLE c ADD CONSTRAINT c_a_fkey FOREIGN KEY (a) REFERENCES z(a);\n",
+         "Foreign key: c_a_fkey FOREIGN KEY (a) REFERENCES z(a)"], "", 0
     yield "tables", ["-qt"], "create table t (a int); insert into t values (1);\n\\dt\n", ["t | table | 1 | 1"], "", 0
     yield "nothing to describe", ["-q", "-c", "\\dt"], "", "", "Did not find any relations.\n", 0
     yield "describe what is not there", ["-q", "-c", "\\d nix"], "", "", "Did not find any relation named \"nix\".\nHINT:  \\d lists all.\n", 3
