@@ -6,6 +6,7 @@
  * is one of their characters, so those columns are printed where they belong; texts are searched eight bytes at a time.
  * Memory: what other workers make while the slowest one finishes its task.
  */
+#include "base/fd.h"
 #include "files/copy_int.h"
 #include "type/num.h"
 
@@ -324,7 +325,7 @@ static tcudb_status open_output(CopyTo *c, const CopyEnv *env, const Stmt *stmt,
     struct stat st;
     if (stat(c->path, &st) == 0 && S_ISDIR(st.st_mode))
         return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"%s\" is a directory", c->path);
-    do c->fd = open(c->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    do c->fd = fd_open(c->path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     while (c->fd < 0 && errno == EINTR && !cancel_seen(env->cancel));
     if (c->fd >= 0) return TCUDB_OK;
     if (errno == EINTR) return cancel_poll(env->cancel, err);

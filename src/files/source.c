@@ -9,6 +9,7 @@
  * one thread at a time.
  */
 #include "files/source.h"
+#include "base/fd.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -335,7 +336,7 @@ static tcudb_status open_fd(Source *s, const char *path, SourceReads reads, Erro
     s->path = mem_alloc(s->mem, s->path_size, err);
     TRY_PTR(s->path);
     memcpy(s->path, path, s->path_size);
-    do s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    do s->fd = fd_open(path, O_RDONLY | O_NONBLOCK, 0);
     while (s->fd < 0 && errno == EINTR);
     if (s->fd < 0) return open_error(err, errno, path);
     struct stat st;

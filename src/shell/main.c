@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -113,10 +114,18 @@ static int finish(Shell *shell, int status)
     return status;
 }
 
+/* A standard stream that is closed becomes one on which reading or writing fails, before a file takes its number. */
+static void occupy_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+}
+
 int main(int argc, char **argv)
 {
     static Shell shell;
     Options options;
+    occupy_streams();
     for (int i = 0; argc > 1 && subcommands[i].name != NULL; i++)
         if (strcmp(argv[1], subcommands[i].name) == 0) return subcommands[i].run(argc - 1, argv + 1);
     set_defaults(&shell);

@@ -2,6 +2,7 @@
  * file.c: see file.h. Short reads and writes are continued, EINTR is retried, nothing is buffered.
  */
 #include "store/file.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@ tcudb_status file_path(char out[PATH_TEXT], const char *dir, const char *name, u
 tcudb_status file_open(const char *path, int flags, int *fd, Error *err)
 {
     do {
-        *fd = open(path, flags | O_CLOEXEC, 0666);
+        *fd = fd_open(path, flags, 0666);
     } while (*fd < 0 && errno == EINTR);
     if (*fd >= 0) return TCUDB_OK;
     int errnum = errno;
