@@ -203,7 +203,9 @@ static tcudb_status set_default(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(find_column(a, cmd->name, &col, err));
     TRY(plain_column(a, col, err));
     a->t.cols[col].default_sql = (Str){0};
-    return cmd->def == NULL ? TCUDB_OK : bind_ddl_set_default(a->b, &a->t.cols[col], cmd->def, err);
+    tcudb_status status = cmd->def == NULL ? TCUDB_OK : bind_ddl_set_default(a->b, &a->t.cols[col], cmd->def, err);
+    if (err != NULL) err->position = 0; /* PostgreSQL's way */
+    return status;
 }
 
 static tcudb_status set_nullable(Alter *a, const PgQuery__AlterTableCmd *cmd, bool not_null, Error *err)
@@ -371,6 +373,21 @@ static tcudb_status refuse_command(const PgQuery__AlterTableCmd *cmd, Error *err
     return error_unsupported(err, 0, "ALTER TABLE (%s)", known ? value->name + 3 : "this form");
 }
 
+static tcudb_status add_identity(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
+{
+    uint32_t col = 0;
+    TRY(find_column(a, cmd->name, &col, err));
+    const ColumnDef *def = &a->t.cols[col];
+    const char *wrong = !def->not_null ? "must be declared NOT NULL before identity can be added"
+                        : bind_find_note(&a->t, NOTE_IDENTITY, def->name).ptr != NULL ? "is already an identity column"
+                        : def->default_sql.len > 0                                    ? "already has a default value"
+                                                                                      : NULL;
+    if (wrong != NULL)
+        return error_set(err, SQLSTATE_OBJECT_NOT_IN_PREREQUISITE_STATE, "column \"%s\" of relation \"%s\" %s",
+                         cmd->name, a->t.table, wrong);
+    return bind_identity_column(a->b, &a->t, cmd->def->constraint, &a->t.cols[col], err);
+}
+
 static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     switch (cmd->subtype) {
@@ -380,6 +397,8 @@ static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *
     case PG_QUERY__ALTER_TABLE_TYPE__AT_SetNotNull: return set_nullable(a, cmd, true, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropNotNull: return set_nullable(a, cmd, false, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType: return change_type(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_AddIdentity: return add_identity(a, cmd, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner: return TCUDB_OK; /* there is one user */
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint: return add_constraint(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: return drop_constraint(a, cmd, err);
     default: break;
@@ -432,11 +451,34 @@ static tcudb_status find_table(Binder *b, const PgQuery__RangeVar *range, bool m
     return TCUDB_OK;
 }
 
+/* ALTER TABLE, VIEW, SEQUENCE ... OWNER TO: nothing, if the relation is there. */
+static bool only_owner(const PgQuery__AlterTableStmt *node)
+{
+    for (size_t i = 0; i < node->n_cmds; i++)
+        if (node->cmds[i]->alter_table_cmd->subtype != PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner) return false;
+    return true;
+}
+
+static tcudb_status change_owner(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err)
+{
+    Str name = {0};
+    stmt->kind = STMT_NOTHING;
+    stmt->tag = node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW       ? "ALTER VIEW"
+                : node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE ? "ALTER SEQUENCE"
+                                                                          : "ALTER TABLE";
+    tcudb_status status = bind_relation_name(b, node->relation, &name, err);
+    if (err != NULL) err->position = 0;
+    TRY(status);
+    if (bind_find_table(b, name) != NULL || txn_view(b->env->txn, name) != NULL || node->missing_ok) return TCUDB_OK;
+    return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
+}
+
 tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err)
 {
     const Table *table = NULL;
     Alter a;
     size_t room = node->n_cmds;
+    if (only_owner(node)) return change_owner(b, node, stmt, err);
     if (node->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
         return error_unsupported(err, 0, "ALTER of this kind of object");
     TRY(find_table(b, node->relation, node->missing_ok, "altering", stmt, &table, err));

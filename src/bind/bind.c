@@ -122,6 +122,11 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     stmt->sequences = binder.sequences;
     stmt->nsequences = binder.nsequences;
     stmt->advances = binder.advances;
+    stmt->set_name = binder.set_name;
+    stmt->set_value = binder.set_value;
+    stmt->set_local = binder.set_local;
+    stmt->param_position = binder.param_position;
+    stmt->param_number = binder.param_number;
     stmt->asks_sequences = binder.asks_sequences;
     *out = stmt;
     return TCUDB_OK;

@@ -97,7 +97,10 @@ typedef struct Stmt {
     uint64_t merge_once;     /* clauses (from bit 0) that may change a row once only */
     const TableDef *serials; /* CREATE, ALTER TABLE: sequences of its columns, to be made with it */
     uint32_t nserials;
-    const Ast *ast; /* of the statement itself (PREPARE: of the inner one) */
+    Str set_name, set_value; /* set_config('name', 'value', local): a query that also sets; name.ptr NULL: none */
+    bool set_local;
+    int param_position, param_number; /* of the first $n; 0: there is none */
+    const Ast *ast;                   /* of the statement itself (PREPARE: of the inner one) */
 } Stmt;
 
 /* What binding may look at. Functions that yield rows are found through `find_table_func`, so that bind/

@@ -56,7 +56,10 @@ typedef struct Binder {
     const TableDef *new_sequences; /* of serial columns that it defines */
     uint32_t nnew_sequences;
     bool advances, asks_sequences;
-    Expr *const *macro_args; /* what $1, $2 stand for in a function of system.def; NULL: they are parameters */
+    Str set_name, set_value; /* set_config() */
+    bool set_local;
+    int param_position, param_number; /* of the first $n */
+    Expr *const *macro_args;          /* what $1, $2 stand for in a function of system.def; NULL: they are parameters */
 } Binder;
 
 typedef struct ScopeCol {

@@ -12,7 +12,7 @@ static tcudb_status case_condition(Binder *b, Block *block, const PgQuery__CaseW
     if (operand == NULL) return bind_bool(b, block, when->expr, "CASE/WHEN", out, err);
     Expr *args[2] = {operand, NULL};
     TRY(bind_expr(b, block, when->expr, &args[1], err));
-    int position = bind_node_position(b, when->expr);
+    int position = bind_position(b, when->location);
     return bind_call(b, FUNC_OPERATOR, "=", args, 2, position, position, out, err);
 }
 

@@ -118,7 +118,6 @@ static tcudb_status upsert_scope(Upsert *u, const PgQuery__RangeVar *range, Erro
     if (range->alias != NULL) TRY(bind_alias(b, target, range->alias, err));
     TRY(bind_scope_add(b, &u->block, target, err));
     TRY(bind_scope_item_of_plan(b, str_of("excluded"), u->new_rows, u->def->ncols, &excluded, err));
-    excluded->cols_visible = false; /* only as excluded.column */
     return bind_scope_add(b, &u->block, excluded, err);
 }
 

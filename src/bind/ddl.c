@@ -322,6 +322,32 @@ tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, St
 
 /* ---- views */
 
+/* CREATE OR REPLACE: the view that is there, if it still binds, keeps its columns; more may follow. */
+static tcudb_status keeps_columns(Binder *b, const ViewDef *old, const Str *names, const Plan *plan, Error *err)
+{
+    Plan *before = NULL;
+    char from[TYPE_NAME_MAX], to[TYPE_NAME_MAX];
+    TRY(bind_view_or_none(b, old, &before, err));
+    if (before == NULL) return TCUDB_OK;
+    if (plan->ncols < old->ncols)
+        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION, "cannot drop columns from view");
+    for (uint32_t i = 0; i < old->ncols; i++) {
+        if (!str_equal(old->cols[i], names[i])) {
+            error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
+                      "cannot change name of view column \"" STR_FMT "\" to \"" STR_FMT "\"", STR_ARG(old->cols[i]),
+                      STR_ARG(names[i]));
+            error_hint(err, "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.");
+            return TCUDB_ERROR;
+        }
+        Type was = stored_type(before, before->cols[i].id), is = stored_type(plan, plan->cols[i].id);
+        if (type_equal(was, is)) continue;
+        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
+                         "cannot change data type of view column \"" STR_FMT "\" from %s to %s", STR_ARG(names[i]),
+                         type_name(was, from), type_name(is, to));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err)
 {
     stmt->kind = STMT_CREATE_VIEW;
@@ -352,6 +378,8 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
                              STR_ARG(names[i]));
         }
     }
+    const ViewDef *old = node->replace ? txn_view(b->env->txn, stmt->name) : NULL;
+    if (old != NULL) TRY(keeps_columns(b, old, names, plan, err));
     int from = 0;
     TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
     assert(from >= 0);
@@ -418,8 +446,9 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
     TRY_PTR(names);
     for (size_t i = 0; i < node->n_relations; i++) {
         const Table *table = NULL;
-        TRY(bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err));
+        tcudb_status status = bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err);
         if (err != NULL) err->position = 0;
+        TRY(status);
         names[i] = table_def(table)->name;
     }
     stmt->nnames = (uint32_t)node->n_relations;

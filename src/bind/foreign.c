@@ -100,6 +100,23 @@ static tcudb_status current_setting(Binder *b, Expr **args, uint32_t nargs, int 
     return status;
 }
 
+/* set_config(name, value, local): the statement sets it before it runs, so once in a statement, with what is written.
+ */
+static tcudb_status set_config(Binder *b, Expr **args, int position, Expr **out, Error *err)
+{
+    Value values[3] = {0};
+    for (uint32_t i = 0; i < 3; i++) TRY(bind_const_value(b, args[i], position, &values[i], err));
+    if (values[0].null || !type_is_text(values[0].type))
+        return error_set(err, SQLSTATE_NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
+    bool plain = !values[1].null && type_is_text(values[1].type) && values[2].type.id == TYPE_BOOL && !values[2].null;
+    if (!plain || b->set_name.ptr != NULL || b->view_depth > 0)
+        return error_unsupported(err, position, "this use of set_config");
+    b->set_name = values[0].str;
+    b->set_value = values[1].str;
+    b->set_local = values[2].b;
+    return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = values[1].str}, position, out, err);
+}
+
 /* One database, one schema, no users. */
 tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
                                   Expr **out, Error *err)
@@ -122,6 +139,7 @@ tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Exp
                         out, err);
     if ((nargs == 1 || nargs == 2) && strcmp(name, "current_setting") == 0)
         return current_setting(b, args, nargs, position, out, err);
+    if (nargs == 3 && strcmp(name, "set_config") == 0) return set_config(b, args, position, out, err);
     if (nargs == 0 && strcmp(name, "pg_backend_pid") == 0)
         return constant(b, &(Value){.type = TYPE(TYPE_INT4), .i32 = (int32_t)getpid()}, position, out, err);
     TRY(bind_system_macro(b, block, name, args, nargs, out, err));

@@ -23,6 +23,10 @@ const Table *bind_find_table(Binder *b, Str name)
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
 {
     *out = str_of(range->relname);
+    if (range->catalogname[0] != '\0' && strcmp(range->catalogname, "tcudb") != 0)
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, bind_position(b, range->location),
+                        "cross-database references are not implemented: \"%s.%s.%s\"", range->catalogname,
+                        range->schemaname, range->relname);
     if (range->schemaname[0] == '\0') return TCUDB_OK;
     int position = bind_position(b, range->location);
     bool temp = b->view_depth == 0 && txn_is_temp(b->env->txn, *out);

@@ -104,6 +104,10 @@ tcudb_status bind_param(Binder *b, const PgQuery__ParamRef *node, Expr **out, Er
         return error_at(err, SQLSTATE_UNDEFINED_PARAMETER, position, "there is no parameter $%d", node->number);
     }
     TRY(bind_param_need(b, (uint32_t)node->number, err));
+    if (b->param_number == 0) {
+        b->param_number = node->number;
+        b->param_position = position;
+    }
     *out = expr_node(b->arena, EXPR_PARAM, b->params[node->number - 1], NULL, 0, position, err);
     TRY_PTR(*out);
     (*out)->param = (uint32_t)node->number - 1;

@@ -219,6 +219,8 @@ static tcudb_status between_once(Binder *b, const Op *op, Expr *x, Expr *low, Ex
 {
     Expr *above = NULL, *below = NULL;
     TRY(binary(b, op, ">=", x, low, &above, err));
+    bool settled = x->kind == EXPR_PARAM && x->type.id == TYPE_UNKNOWN && b->params[x->param].id != TYPE_UNKNOWN;
+    if (settled) TRY(bind_param_type(b, x, b->params[x->param], x->position, &x, err)); /* by the first comparison */
     TRY(binary(b, op, "<=", x, high, &below, err));
     return bind_and_or(b, EXPR_AND, above, below, out, err);
 }

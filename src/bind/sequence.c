@@ -19,6 +19,7 @@ typedef struct Options {
     bool has_min, has_max, has_start, restart;
     int64_t restart_value;
     bool has_restart_value;
+    const char *name; /* SEQUENCE NAME of an identity column; NULL: one is made */
 } Options;
 
 static void type_bounds(TypeId type, int64_t *min, int64_t *max)
@@ -79,7 +80,10 @@ static tcudb_status read_option(Binder *b, const PgQuery__DefElem *option, Optio
     } else if (strcmp(name, "owned_by") == 0) {
         const PgQuery__List *owner = option->arg->list;
         if (owner->n_items != 1 || strcmp(sql_string(owner->items[0]), "none") != 0)
-            return error_unsupported(err, 0, "OWNED BY");
+            return error_unsupported(err, 0, "OWNED BY together with other options");
+    } else if (strcmp(name, "sequence_name") == 0) {
+        const PgQuery__List *parts = option->arg->list;
+        o->name = sql_last_name(parts->items, parts->n_items);
     } else {
         return error_unsupported(err, 0, "the sequence option \"%s\"", name);
     }
@@ -173,6 +177,48 @@ static tcudb_status find_sequence(Binder *b, Str name, int position, const Table
     return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a sequence", STR_ARG(name));
 }
 
+/* ALTER SEQUENCE s OWNED BY t.c, alone: a note of the column, as serial columns have it. */
+static tcudb_status own_sequence(Binder *b, const PgQuery__List *owner, Stmt *stmt, Error *err)
+{
+    const Table *table = NULL;
+    uint32_t col = 0;
+    if (owner->n_items < 2) {
+        error_set(err, SQLSTATE_SYNTAX_ERROR, "invalid OWNED BY option");
+        error_hint(err, "Specify OWNED BY table.column or OWNED BY NONE.");
+        return TCUDB_ERROR;
+    }
+    Str name = str_of(sql_string(owner->items[owner->n_items - 2]));
+    Str column = str_of(sql_string(owner->items[owner->n_items - 1]));
+    table = bind_find_table(b, name);
+    if (table == NULL)
+        return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
+    TRY(bind_column_number(table_def(table), column, 0, &col, err));
+    for (uint32_t t = 0; t < txn_table_count(b->env->txn); t++) {
+        const TableDef *other = table_def(txn_table_at(b->env->txn, t));
+        for (uint32_t i = 0; i < other->nnotes; i++) {
+            const NoteDef *note = &other->notes[i];
+            if (!note_is(note, NOTE_SERIAL) || !str_equal(note->text, stmt->name)) continue;
+            if (str_equal(other->name, name) && str_equal(note->subject, column)) continue;
+            return error_unsupported(err, 0, "OWNED BY of a sequence that another column owns");
+        }
+    }
+    TableBuild t;
+    TRY(bind_build_of(b, table_def(table), 1, &t, err));
+    bind_set_note(&t, NOTE_SERIAL, column, stmt->name);
+    stmt->kind = STMT_NOTE;
+    stmt->name = table_def(table)->name;
+    stmt->table = bind_table_def(&t, stmt->name);
+    stmt->table.temp = table_def(table)->temp;
+    return TCUDB_OK;
+}
+
+static bool only_owner(const PgQuery__AlterSeqStmt *node)
+{
+    if (node->n_options != 1 || strcmp(node->options[0]->def_elem->defname, "owned_by") != 0) return false;
+    const PgQuery__List *owner = node->options[0]->def_elem->arg->list;
+    return owner->n_items != 1 || strcmp(sql_string(owner->items[0]), "none") != 0;
+}
+
 /* RESTART, or another definition: both put a row in the place of the old one (plan.values: restart). */
 tcudb_status bind_alter_sequence(Binder *b, const PgQuery__AlterSeqStmt *node, Stmt *stmt, Error *err)
 {
@@ -186,6 +232,7 @@ tcudb_status bind_alter_sequence(Binder *b, const PgQuery__AlterSeqStmt *node, S
         return TCUDB_OK;
     }
     TRY(find_sequence(b, stmt->name, 0, &table, &o.def, err));
+    if (only_owner(node)) return own_sequence(b, node->options[0]->def_elem->arg->list, stmt, err);
     TRY(read_options(b, node->options, node->n_options, &o, err));
     TRY(sequence_table(b, stmt->name, &o.def, &stmt->table, err));
     stmt->table.temp = table_def(table)->temp;
@@ -204,12 +251,15 @@ static bool name_taken(Binder *b, const TableBuild *t, const char *name)
 }
 
 /* A sequence of the column's, which the statement makes, and the default that takes its numbers. */
-static tcudb_status add_serial(Binder *b, TableBuild *t, ColumnDef *col, const SequenceDef *def, Error *err)
+static tcudb_status add_serial(Binder *b, TableBuild *t, ColumnDef *col, const Options *o, Error *err)
 {
-    const char *made = arena_printf(b->arena, err, "%s_" STR_FMT "_seq", t->table, STR_ARG(col->name));
+    const SequenceDef *def = &o->def;
+    const char *made = o->name;
+    if (made == NULL) made = arena_printf(b->arena, err, "%s_" STR_FMT "_seq", t->table, STR_ARG(col->name));
     TRY_PTR(made);
     const char *name = made;
     for (uint32_t n = 1; name_taken(b, t, name); n++) {
+        if (o->name != NULL) return error_set(err, SQLSTATE_DUPLICATE_TABLE, "relation \"%s\" already exists", name);
         name = arena_printf(b->arena, err, "%s%u", made, n);
         TRY_PTR(name);
     }
@@ -254,7 +304,7 @@ tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnD
     o.def.type = type;
     col->type = TYPE(type);
     TRY(settle_options(&o, err));
-    TRY(add_serial(b, t, col, &o.def, err));
+    TRY(add_serial(b, t, col, &o, err));
     bind_set_note(t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name);
     return TCUDB_OK;
 }
@@ -274,7 +324,7 @@ tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Const
                               : "both default and identity specified for column \"" STR_FMT "\" of table \"%s\"",
                         STR_ARG(col->name), t->table);
     TRY(read_options(b, node->options, node->n_options, &o, err));
-    TRY(add_serial(b, t, col, &o.def, err));
+    TRY(add_serial(b, t, col, &o, err));
     bind_set_note(t, NOTE_IDENTITY, col->name, str_of(node->generated_when));
     bind_set_note(t, NOTE_SERIAL, col->name, t->serials[t->nserials - 1].name);
     return TCUDB_OK;

@@ -309,14 +309,50 @@ static tcudb_status bind_create_schema(const Binder *b, const PgQuery__CreateSch
     return nothing(stmt, "CREATE SCHEMA");
 }
 
+/* There is one user, who may do everything. */
+static tcudb_status bind_grant(Binder *b, const PgQuery__GrantStmt *node, Stmt *stmt, Error *err)
+{
+    for (size_t i = 0; i < node->n_objects; i++) {
+        Str name = {0};
+        if (!NODE_IS(node->objects[i], RANGE_VAR)) continue;
+        tcudb_status status = bind_relation_name(b, node->objects[i]->range_var, &name, err);
+        if (err != NULL) err->position = 0;
+        TRY(status);
+        if (bind_find_table(b, name) == NULL && txn_view(b->env->txn, name) == NULL)
+            return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
+    }
+    return nothing(stmt, node->is_grant ? "GRANT" : "REVOKE");
+}
+
+/* Nothing, but to tables that are there. */
+static tcudb_status bind_vacuum(Binder *b, const PgQuery__VacuumStmt *node, Stmt *stmt, Error *err)
+{
+    for (size_t i = 0; i < node->n_rels; i++) {
+        const PgQuery__VacuumRelation *rel = node->rels[i]->vacuum_relation;
+        Str name = {0};
+        uint32_t col;
+        tcudb_status status = bind_relation_name(b, rel->relation, &name, err);
+        if (err != NULL) err->position = 0;
+        TRY(status);
+        const Table *table = bind_find_table(b, name);
+        if (table == NULL && txn_view(b->env->txn, name) == NULL)
+            return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
+        for (size_t c = 0; table != NULL && c < rel->n_va_cols; c++)
+            TRY(bind_column_number(table_def(table), str_of(sql_string(rel->va_cols[c])), 0, &col, err));
+    }
+    return nothing(stmt, node->is_vacuumcmd ? "VACUUM" : "ANALYZE");
+}
+
 /* What has nothing to do here, under PostgreSQL's tag. */
-static tcudb_status bind_harmless(const Binder *b, const Node *node, Stmt *stmt, Error *err)
+static tcudb_status bind_harmless(Binder *b, const Node *node, Stmt *stmt, Error *err)
 {
     switch (node->node_case) {
-    case PG_QUERY__NODE__NODE_VACUUM_STMT: return nothing(stmt, node->vacuum_stmt->is_vacuumcmd ? "VACUUM" : "ANALYZE");
+    case PG_QUERY__NODE__NODE_VACUUM_STMT: return bind_vacuum(b, node->vacuum_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
     case PG_QUERY__NODE__NODE_REINDEX_STMT: return nothing(stmt, "REINDEX");
     case PG_QUERY__NODE__NODE_CLUSTER_STMT: return nothing(stmt, "CLUSTER");
+    case PG_QUERY__NODE__NODE_GRANT_STMT: return bind_grant(b, node->grant_stmt, stmt, err);
+    case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT: return nothing(stmt, "ALTER DEFAULT PRIVILEGES");
     case PG_QUERY__NODE__NODE_LISTEN_STMT: return nothing(stmt, "LISTEN");
     case PG_QUERY__NODE__NODE_NOTIFY_STMT: return nothing(stmt, "NOTIFY");
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");

@@ -292,6 +292,9 @@ tcudb_status rows_push_order(Exec *x, PhysNode *node, const Rows *rows, const ui
  * any order. rows has the input's columns first. */
 tcudb_status exec_sort(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nkeys, uint64_t limit, Rows **rows,
                        uint32_t **order, Error *err) MUST_CHECK;
+/* The same in several ways: the first nkeys[0] keys, the next nkeys[1], ... make orders[0], orders[1], ... */
+tcudb_status exec_sort_ways(Exec *x, PhysNode *node, const SortKey *keys, const uint32_t *nkeys, uint32_t nways,
+                            uint64_t limit, Rows **rows, uint32_t **orders, Error *err) MUST_CHECK;
 
 /* ---- small helpers (util.c) ------------------------------------------------------------------------- */
 

@@ -53,6 +53,8 @@ struct Grouping {
     AggSpec *aggs;
     uint32_t naggs;
     uint32_t side;
+    const uint32_t *phases; /* by aggregate; NULL: all take all rows */
+    uint32_t phase;
     Level groups;
     Level **distinct; /* by aggregate; NULL: not distinct */
     TaskRows *rows;   /* by worker */
@@ -221,7 +223,8 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
         AggStates states = {table->rows + table->state_at, table->stride, group, table->n};
         return agg_update(&g->aggs[g->side], w, &states, NULL, batch->sel, batch->n, err);
     }
-    for (uint32_t a = 0; a < g->naggs; a++) TRY(update_agg(g, a, w, batch, cols, table, group, err));
+    for (uint32_t a = 0; a < g->naggs; a++)
+        if (g->phases == NULL || g->phases[a] == g->phase) TRY(update_agg(g, a, w, batch, cols, table, group, err));
     return TCUDB_OK;
 }
 
@@ -538,6 +541,12 @@ tcudb_status grouping_new(Exec *x, PhysNode *node, const KeySpec *spec, const Ev
 Stage *grouping_stage(Grouping *g)
 {
     return &g->stage;
+}
+
+void grouping_set_phase(Grouping *g, const uint32_t *phases, uint32_t phase)
+{
+    g->phases = phases;
+    g->phase = phase;
 }
 
 void grouping_set_side(Grouping *g, uint32_t side)

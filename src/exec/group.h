@@ -25,6 +25,8 @@ tcudb_status grouping_new(Exec *x, PhysNode *node, const KeySpec *spec, const Ev
 Stage *grouping_stage(Grouping *g);
 /* Which input of a set operation pushes next (0 or 1): COUNT_STAR number `side` counts its rows. */
 void grouping_set_side(Grouping *g, uint32_t side);
+/* Only the aggregates whose number in `phases` is `phase` take the rows that are pushed next. */
+void grouping_set_phase(Grouping *g, const uint32_t *phases, uint32_t phase);
 /* Merges what the workers have; call after the last phase. */
 tcudb_status grouping_finish(Grouping *g, Groups *out, Error *err) MUST_CHECK;
 /* Turns n state rows into a batch and pushes it down; on a worker, with its batch arena empty. */

@@ -79,18 +79,28 @@ static tcudb_status sorter_init(Sorter *s, const Rows *rows, const SortKey *keys
     return TCUDB_OK;
 }
 
+tcudb_status exec_sort_ways(Exec *x, PhysNode *node, const SortKey *keys, const uint32_t *nkeys, uint32_t nways,
+                            uint64_t limit, Rows **rows, uint32_t **orders, Error *err)
+{
+    uint32_t total = 0;
+    for (uint32_t i = 0; i < nways; i++) total += nkeys[i];
+    uint32_t *key_col = ARENA_ARRAY(&x->arena, uint32_t, total + 1, err);
+    TRY_PTR(key_col);
+    TRY(collect_input(x, node, keys, total, limit, key_col, rows, err));
+    for (uint32_t i = 0; i < nways; keys += nkeys[i], key_col += nkeys[i], i++) {
+        Sorter s = {.x = x, .node = node, .n = (*rows)->n, .ncols = nkeys[i], .limit = limit};
+        TRY(sorter_init(&s, *rows, keys, key_col, err));
+        TRY(sort_make_items(&s, err));
+        TRY(sort_items(&s, err));
+        for (uint32_t k = 0; k < s.ncols; k++) exec_free(x, s.cols[k].rank);
+        exec_free(x, s.items);
+        orders[i] = s.order;
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status exec_sort(Exec *x, PhysNode *node, const SortKey *keys, uint32_t nkeys, uint64_t limit, Rows **rows,
                        uint32_t **order, Error *err)
 {
-    uint32_t *key_col = ARENA_ARRAY(&x->arena, uint32_t, nkeys + 1, err);
-    TRY_PTR(key_col);
-    TRY(collect_input(x, node, keys, nkeys, limit, key_col, rows, err));
-    Sorter s = {.x = x, .node = node, .n = (*rows)->n, .ncols = nkeys, .limit = limit};
-    TRY(sorter_init(&s, *rows, keys, key_col, err));
-    TRY(sort_make_items(&s, err));
-    TRY(sort_items(&s, err));
-    for (uint32_t k = 0; k < s.ncols; k++) exec_free(x, s.cols[k].rank);
-    exec_free(x, s.items);
-    *order = s.order;
-    return TCUDB_OK;
+    return exec_sort_ways(x, node, keys, &nkeys, 1, limit, rows, order, err);
 }

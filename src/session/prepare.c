@@ -212,6 +212,15 @@ static tcudb_status add_named(Session *session, Str name, Prepared *prepared, Er
     return TCUDB_OK;
 }
 
+/* Positions in the statement to be prepared become ones in the whole text. */
+static tcudb_status within_prepare(const Stmt *stmt, tcudb_status status, Error *err)
+{
+    const char *start = stmt->ast->text.ptr - stmt->ast->offset;
+    if (status == TCUDB_OK || err == NULL || err->position == 0) return status;
+    err->position += (int)utf8_length((Str){start, (uint32_t)(stmt->text.ptr - start)});
+    return status;
+}
+
 tcudb_status session_prepare_named(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
@@ -220,10 +229,10 @@ tcudb_status session_prepare_named(Run *run, Error *err)
     if (*find_named(session, stmt->name) != NULL)
         return error_set(err, SQLSTATE_DUPLICATE_PREPARED_STATEMENT,
                          "prepared statement \"" STR_FMT "\" already exists", STR_ARG(stmt->name));
-    TRY(new_prepared(session, stmt->text, &prepared, err));
+    TRY(within_prepare(stmt, new_prepared(session, stmt->text, &prepared, err), err));
     Describe describe = {prepared, stmt->arg_types, stmt->nargs};
     tcudb_status status = TCUDB_OK;
-    if (prepared->ast != NULL) status = describe_body(run, &describe, err);
+    if (prepared->ast != NULL) status = within_prepare(stmt, describe_body(run, &describe, err), err);
     if (status == TCUDB_OK) status = add_named(session, stmt->name, prepared, err);
     if (status != TCUDB_OK) prepared_free(prepared);
     return status;

@@ -107,7 +107,8 @@ static tcudb_status run_ast(Run *run, void *ctx, Error *err)
     TRY(session_bind_to_run(run, ast, NULL, 0, &stmt, err));
     assert(stmt != NULL);
     if (stmt->nparams > 0 && stmt->kind != STMT_PREPARE)
-        return error_set(err, SQLSTATE_UNDEFINED_PARAMETER, "there is no parameter $1");
+        return error_at(err, SQLSTATE_UNDEFINED_PARAMETER, stmt->param_position, "there is no parameter $%d",
+                        stmt->param_number);
     run->stmt = stmt;
     run->tag = stmt->tag;
     return session_dispatch(run, err);

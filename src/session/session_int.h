@@ -210,6 +210,7 @@ tcudb_status session_truncate(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_rename(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_alter_table(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_set(Run *run, Error *err) MUST_CHECK;
+tcudb_status session_set_to(Session *session, Str name, Str value, bool local, Error *err) MUST_CHECK;
 tcudb_status session_reset(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_show(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_explain(Run *run, Error *err) MUST_CHECK;

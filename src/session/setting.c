@@ -52,21 +52,25 @@ void session_apply_memory_limit(Session *session)
     atomic_store(&db_mem(session->instance->db)->limit, limit);
 }
 
+tcudb_status session_set_to(Session *session, Str name, Str value, bool local, Error *err)
+{
+    if (settings_fixed(name, NULL) != NULL)
+        return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
+                         STR_ARG(name));
+    TRY(check_value(name, value, err));
+    TRY(settings_set(&session->settings, name, value, err));
+    if (!local) TRY(settings_set(&session->at_commit, name, value, err));
+    session_apply_memory_limit(session);
+    return TCUDB_OK;
+}
+
 tcudb_status session_set(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
-    Session *session = run->session;
-    if (settings_fixed(stmt->name, NULL) != NULL)
-        return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
-                         STR_ARG(stmt->name));
-    TRY(check_value(stmt->name, stmt->text, err));
-    if (stmt->flag && !session->block)
-        session_notify(session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
+    if (stmt->flag && !run->session->block)
+        session_notify(run->session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
                        "SET LOCAL can only be used in transaction blocks");
-    TRY(settings_set(&session->settings, stmt->name, stmt->text, err));
-    if (!stmt->flag) TRY(settings_set(&session->at_commit, stmt->name, stmt->text, err));
-    session_apply_memory_limit(session);
-    return TCUDB_OK;
+    return session_set_to(run->session, stmt->name, stmt->text, stmt->flag, err);
 }
 
 tcudb_status session_reset(Run *run, Error *err)

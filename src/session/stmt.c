@@ -103,6 +103,8 @@ static tcudb_status run_query(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     References *references;
+    if (stmt->set_name.ptr != NULL)
+        TRY(session_set_to(run->session, stmt->set_name, stmt->set_value, stmt->set_local, err));
     TRY(session_references_begin(run, stmt, &references, err));
     TRY(session_run_steps(run, err));
     if (stmt->merge) return session_references_end(references, err);

@@ -16,6 +16,29 @@ void cmd_quit(Shell *shell, const Args *args)
     shell->quit = true;
 }
 
+/* pg_dump puts its scripts between these two, so that data in them cannot run commands. */
+void cmd_restrict(Shell *shell, const Args *args)
+{
+    if (args->n == 0)
+        shell_complain(shell, "\\restrict: missing required argument");
+    else
+        shell->restricted = shell_strdup(args->arg[0]);
+}
+
+void cmd_unrestrict(Shell *shell, const Args *args)
+{
+    if (args->n == 0) {
+        shell_complain(shell, "\\unrestrict: missing required argument");
+    } else if (shell->restricted == NULL) {
+        shell_complain(shell, "\\unrestrict: not currently in restricted mode");
+    } else if (strcmp(shell->restricted, args->arg[0]) != 0) {
+        shell_complain(shell, "\\unrestrict: wrong key");
+    } else {
+        free(shell->restricted);
+        shell->restricted = NULL;
+    }
+}
+
 /* ---- variables and texts ------------------------------------------------------------------- */
 
 void cmd_set(Shell *shell, const Args *args)

@@ -140,7 +140,10 @@ static size_t run(Shell *shell, const Command *command, const char *text, size_t
     } else {
         used += split(shell, text + name, backslash, &args);
     }
-    command->run(shell, &args);
+    if (shell->restricted != NULL && strcmp(command->name, "unrestrict") != 0)
+        shell_complain(shell, "backslash commands are restricted; only \\unrestrict is allowed");
+    else
+        command->run(shell, &args);
     free_args(&args);
     free(typed);
     return used;

@@ -109,6 +109,7 @@ static int finish(Shell *shell, int status)
     shell_close(shell);
     var_free(shell);
     text_free(&shell->buffer);
+    free(shell->restricted);
     text_free(&shell->last);
     text_free(&shell->copy_line);
     return status;

@@ -96,6 +96,7 @@ struct Shell {
     unsigned depth;        /* of \i */
     const Source *source;  /* what COPY FROM STDIN reads; NULL: standard input */
     Text copy_line;        /* of it: not yet handed out */
+    char *restricted;      /* \restrict's key: only \unrestrict is run; NULL: not so */
     bool failed;           /* a command of the shell's own failed */
     bool quit;
     int exit_status; /* if it is not EXIT_SCRIPT that a failed script ends with */

@@ -76,45 +76,71 @@ static tcudb_status ensure_one_row(Exec *x, Output *o, Error *err)
     return TCUDB_OK;
 }
 
-/* The order in which the aggregates want their rows: their ORDER BY; ascending arguments where DISTINCT meets an
- * aggregate that depends on order, as PostgreSQL sorts there. */
-static tcudb_status wanted_order(Exec *x, const Plan *plan, const AggSpec *aggs, const SortKey **keys, uint32_t *nkeys,
-                                 Error *err)
+/* The orders in which the aggregates want their rows: their ORDER BY; ascending arguments where DISTINCT meets an
+ * aggregate that depends on order, as PostgreSQL sorts there. Others take part in the first. */
+typedef struct Orders {
+    uint32_t n;
+    SortKey *keys; /* of one after the other */
+    uint32_t *nkeys;
+    uint32_t *phases; /* by aggregate: its order */
+} Orders;
+
+static bool same_keys(const SortKey *a, const SortKey *b, uint32_t n)
 {
-    *nkeys = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!expr_equal(a[i].expr, b[i].expr) || a[i].descending != b[i].descending ||
+            a[i].nulls_first != b[i].nulls_first)
+            return false;
+    return true;
+}
+
+/* Its number among the orders, which it is added to if it is new. */
+static uint32_t add_order(Orders *o, const SortKey *keys, uint32_t n)
+{
+    SortKey *at = o->keys;
+    for (uint32_t i = 0; i < o->n; at += o->nkeys[i], i++)
+        if (o->nkeys[i] == n && same_keys(at, keys, n)) return i;
+    memcpy(at, keys, n * sizeof *at);
+    o->nkeys[o->n] = n;
+    return o->n++;
+}
+
+static tcudb_status wanted_orders(Exec *x, const Plan *plan, const AggSpec *aggs, Orders *o, Error *err)
+{
+    uint32_t most = 0;
+    for (uint32_t a = 0; a < plan->agg.naggs; a++) most += plan->agg.aggs[a].norder + plan->agg.aggs[a].nargs;
+    *o = (Orders){.keys = ARENA_ARRAY(&x->arena, SortKey, most + 1, err)};
+    TRY_PTR(o->keys);
+    o->nkeys = ARENA_ARRAY(&x->arena, uint32_t, (size_t)2 * plan->agg.naggs + 1, err);
+    TRY_PTR(o->nkeys);
+    o->phases = o->nkeys + plan->agg.naggs;
     for (uint32_t a = 0; a < plan->agg.naggs; a++) {
         const AggCall *call = &plan->agg.aggs[a];
-        SortKey *own = call->order;
-        uint32_t n = call->norder;
-        if (n == 0 && aggs[a].distinct && agg_ordered(&aggs[a])) {
-            n = call->nargs;
-            own = ARENA_ARRAY(&x->arena, SortKey, n, err);
-            TRY_PTR(own);
-            for (uint32_t i = 0; i < n; i++) own[i].expr = call->args[i];
-        }
-        if (n == 0) continue;
-        bool same = *nkeys == 0 || *nkeys == n;
-        for (uint32_t i = 0; i < n && same && *nkeys > 0; i++)
-            same = expr_equal((*keys)[i].expr, own[i].expr) && (*keys)[i].descending == own[i].descending &&
-                   (*keys)[i].nulls_first == own[i].nulls_first;
-        if (!same) return error_unsupported(err, 0, "aggregates with different ORDER BY in one query");
-        *keys = own;
-        *nkeys = n;
+        SortKey own[2] = {{.expr = call->args[0]}, {.expr = call->args[1]}};
+        if (call->norder > 0)
+            o->phases[a] = add_order(o, call->order, call->norder);
+        else if (aggs[a].distinct && agg_ordered(&aggs[a]))
+            o->phases[a] = add_order(o, own, call->nargs);
     }
     return TCUDB_OK;
 }
 
-static tcudb_status run_input(Exec *x, PhysNode *node, const AggSpec *aggs, Stage *stage, Error *err)
+static tcudb_status run_input(Exec *x, PhysNode *node, const AggSpec *aggs, Grouping *g, Error *err)
 {
-    const SortKey *keys = NULL;
-    uint32_t nkeys, *order;
+    Orders wanted;
     Rows *rows;
-    TRY(wanted_order(x, node->plan, aggs, &keys, &nkeys, err));
-    if (nkeys == 0) return exec_produce(x, node->inputs[0], stage, err);
-    TRY(exec_sort(x, node, keys, nkeys, UINT64_MAX, &rows, &order, err));
-    stage->from = NULL;
-    TRY(rows_push_order(x, node, rows, order, rows->n, NULL, 0, stage, err));
-    exec_free(x, order);
+    Stage *stage = grouping_stage(g);
+    TRY(wanted_orders(x, node->plan, aggs, &wanted, err));
+    if (wanted.n == 0) return exec_produce(x, node->inputs[0], stage, err);
+    uint32_t **orders = ARENA_ARRAY(&x->arena, uint32_t *, wanted.n, err);
+    TRY_PTR(orders);
+    TRY(exec_sort_ways(x, node, wanted.keys, wanted.nkeys, wanted.n, UINT64_MAX, &rows, orders, err));
+    for (uint32_t i = 0; i < wanted.n; i++) {
+        grouping_set_phase(g, wanted.phases, i);
+        stage->from = NULL;
+        TRY(rows_push_order(x, node, rows, orders[i], rows->n, NULL, 0, stage, err));
+        exec_free(x, orders[i]);
+    }
     rows_free(rows);
     return TCUDB_OK;
 }
@@ -127,7 +153,7 @@ static tcudb_status run_hashed(Exec *x, PhysNode *node, const Layout *in, AggSpe
     Grouping *g;
     TRY(make_keys(x, plan, in, &spec, &keys, err));
     TRY(grouping_new(x, node, &spec, keys, aggs, plan->agg.naggs, &g, err));
-    TRY(run_input(x, node, aggs, grouping_stage(g), err));
+    TRY(run_input(x, node, aggs, g, err));
     Output o = {.node = node, .spec = &spec, .aggs = aggs, .down = down};
     o.stride = grouping_stride(g);
     o.state_at = grouping_state_at(g);
