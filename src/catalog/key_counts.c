@@ -40,6 +40,7 @@ typedef struct Slot {
 struct KeyCache {
     pthread_mutex_t lock;
     Slot slots[CACHE];
+    KeyBatches *batches;
 };
 
 tcudb_status key_cache_new(KeyCache **out, Error *err)
@@ -47,15 +48,25 @@ tcudb_status key_cache_new(KeyCache **out, Error *err)
     *out = mem_alloc_zero(NULL, sizeof **out, err);
     TRY_PTR(*out);
     pthread_mutex_init(&(*out)->lock, NULL);
-    return TCUDB_OK;
+    tcudb_status status = key_batches_new(&(*out)->batches, err);
+    if (status == TCUDB_OK) return TCUDB_OK;
+    key_cache_free(*out);
+    *out = NULL;
+    return status;
 }
 
 void key_cache_free(KeyCache *cache)
 {
     if (cache == NULL) return;
     for (uint32_t i = 0; i < CACHE; i++) mem_free(NULL, cache->slots[i].counts, sizeof(KeyCounts));
+    key_batches_free(cache->batches);
     pthread_mutex_destroy(&cache->lock);
     mem_free(NULL, cache, sizeof *cache);
+}
+
+KeyBatches *key_cache_batches(KeyCache *cache)
+{
+    return cache == NULL ? NULL : cache->batches;
 }
 
 /* ---- counting ------------------------------------------------------------------------------------- */

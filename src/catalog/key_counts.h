@@ -5,12 +5,13 @@
 #ifndef CATALOG_KEY_COUNTS_H
 #define CATALOG_KEY_COUNTS_H
 
-#include "catalog/catalog.h"
+#include "catalog/key_batches.h"
 
 typedef struct KeyCache KeyCache;
 
 tcudb_status key_cache_new(KeyCache **out, Error *err) MUST_CHECK;
 void key_cache_free(KeyCache *cache);
+KeyBatches *key_cache_batches(KeyCache *cache); /* NULL: of no cache */
 
 /* A side of a join by one column. */
 typedef struct KeySide {

@@ -95,14 +95,21 @@ static void collect_named(Opt *opt, const NamedExpr *exprs, uint32_t n)
     for (uint32_t i = 0; i < n; i++) set_fact(opt, exprs[i].col.id, expr_fact(opt, exprs[i].expr));
 }
 
+/* Values of the other side of a set operation come in. */
+static void add_values(ColFact *fact, const ColFact *other)
+{
+    fact->exact = fact->unique = false;
+    fact->table = NULL;
+    fact->has_range &= other->has_range;
+    fact->lo = fmin(fact->lo, other->lo);
+    fact->hi = fmax(fact->hi, other->hi);
+}
+
 static void collect_positional(Opt *opt, const Plan *plan, const Plan *source)
 {
     for (uint32_t i = 0; i < plan->ncols && i < source->ncols; i++) {
         ColFact fact = *card_fact(opt, source->cols[i].id);
-        if (plan->kind == PLAN_SET_OP) { /* values of the other side come in */
-            fact.exact = fact.unique = false;
-            fact.table = NULL;
-        }
+        if (plan->kind == PLAN_SET_OP) add_values(&fact, card_fact(opt, plan->inputs[1]->cols[i].id));
         set_fact(opt, plan->cols[i].id, fact);
     }
 }

@@ -290,10 +290,23 @@ static double skew_factor(const Opt *opt, const KeyPair *p)
     return fmax(LEAST, m.pairs / (m.cells[0] * m.cells[1]) * p->independent);
 }
 
-static double composite_factor_of(const KeyPairs *p)
+/* Filters of one side where the other side's values are; filters on the key itself are in its values already. */
+static double reach_factor(const Opt *opt, const KeyPair *p)
 {
     double factor = 1;
-    for (uint32_t i = 0; i < p->n; i++) factor *= p->items[i].n > 1 ? composite_factor(&p->items[i]) : 1;
+    for (uint32_t s = 0; s < 2; s++) {
+        if (p->leaf[s]->kind != PLAN_SCAN || p->cols[0][0] == 0 || p->cols[1][0] == 0) continue;
+        if (p->kept[0] < 1 || p->kept[1] < 1) continue;
+        factor *= card_reach(opt, p->leaf[s], p->cols[s][0], card_fact(opt, p->cols[1 - s][0]));
+    }
+    return factor;
+}
+
+static double composite_factor_of(const Opt *opt, const KeyPairs *p)
+{
+    double factor = 1;
+    for (uint32_t i = 0; i < p->n; i++)
+        factor *= p->items[i].n > 1 ? composite_factor(&p->items[i]) : reach_factor(opt, &p->items[i]);
     return factor;
 }
 
@@ -306,7 +319,7 @@ static double skew_factor_of(const Opt *opt, const KeyPairs *p)
 
 double key_pairs_factor(const Opt *opt, const KeyPairs *p)
 {
-    return composite_factor_of(p) * skew_factor_of(opt, p);
+    return composite_factor_of(opt, p) * skew_factor_of(opt, p);
 }
 
 static double key_pairs_share(const Opt *opt, const KeyPairs *p)
@@ -358,7 +371,7 @@ JoinShare card_join_share(const Opt *opt, const Plan *join)
             rest[nrest++] = join->join.conds[i];
     }
     JoinShare share = {.rest = card_selectivity_all(opt, rest, nrest)};
-    share.keys = fmin(1, composite_factor_of(&pairs) / fmax(1, pairs.independent));
+    share.keys = fmin(1, composite_factor_of(opt, &pairs) / fmax(1, pairs.independent));
     share.skew = fmin(1 / share.keys, skew_factor_of(opt, &pairs));
     return share;
 }

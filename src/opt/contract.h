@@ -60,6 +60,7 @@ typedef struct ContractOrder {
     double *cells, *cost;
     uint64_t *group_rels; /* of each group expression */
     double *group_values;
+    struct CondArg **cond_args; /* of each condition between relations */
 } ContractOrder;
 tcudb_status contract_order(Opt *opt, const JoinGraph *g, const Plan *agg, ContractOrder *out, Error *err) MUST_CHECK;
 double contract_pairs(const ContractOrder *o, uint64_t left, uint64_t right);

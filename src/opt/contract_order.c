@@ -40,13 +40,33 @@ static bool crosses(uint64_t rels, uint64_t a, uint64_t b)
     return (rels & a) != 0 && (rels & b) != 0 && (rels & ~(a | b)) == 0;
 }
 
-/* Distinct values of the arguments of a condition that lie in the set. */
-static double cond_values(const Opt *opt, const JoinGraph *g, const GraphCond *c, uint64_t set)
+/* An argument of a condition between relations. */
+typedef struct CondArg {
+    uint64_t rels;
+    double values; /* distinct ones */
+} CondArg;
+
+static tcudb_status list_cond_args(ContractOrder *o, Error *err)
 {
+    const JoinGraph *g = o->graph;
+    TRY_PTR(o->cond_args = ARENA_ARRAY(o->opt->arena, CondArg *, g->nconds + 1, err));
+    for (uint32_t i = 0; i < g->nconds; i++) {
+        const Expr *cond = g->conds[i].cond;
+        TRY_PTR(o->cond_args[i] = ARENA_ARRAY(o->opt->arena, CondArg, cond->nargs + 1, err));
+        for (uint32_t a = 0; a < cond->nargs && cond->kind == EXPR_FUNC; a++)
+            o->cond_args[i][a] = (CondArg){.rels = contract_relations(g, cond->args[a]),
+                                           .values = card_distinct(o->opt, cond->args[a], INFINITY)};
+    }
+    return TCUDB_OK;
+}
+
+/* Distinct values of the arguments of a condition that lie in the set. */
+static double cond_values(const ContractOrder *o, uint32_t cond, uint64_t set)
+{
+    const Expr *e = o->graph->conds[cond].cond;
     double values = 1;
-    for (uint32_t a = 0; a < c->cond->nargs && c->cond->kind == EXPR_FUNC; a++)
-        if ((contract_relations(g, c->cond->args[a]) & ~set) == 0)
-            values = fmax(values, card_distinct(opt, c->cond->args[a], INFINITY));
+    for (uint32_t a = 0; a < e->nargs && e->kind == EXPR_FUNC; a++)
+        if ((o->cond_args[cond][a].rels & ~set) == 0) values = fmax(values, o->cond_args[cond][a].values);
     return values;
 }
 
@@ -59,8 +79,7 @@ static double find_cells(const ContractOrder *o, uint64_t set)
         if ((g->classes[i].rels & set) != 0 && (g->classes[i].rels & rest) != 0)
             values *= class_values(&g->classes[i], set);
     for (uint32_t i = 0; i < g->nconds; i++)
-        if ((g->conds[i].rels & set) != 0 && (g->conds[i].rels & rest) != 0)
-            values *= cond_values(o->opt, g, &g->conds[i], set);
+        if ((g->conds[i].rels & set) != 0 && (g->conds[i].rels & rest) != 0) values *= cond_values(o, i, set);
     for (uint32_t i = 0; i < o->agg->agg.ngroups; i++)
         if ((o->group_rels[i] & ~set) == 0) values *= o->group_values[i];
     return fmin(fmax(values, 1), fmax(graph_rows(g, set), 1));
@@ -106,6 +125,7 @@ tcudb_status contract_order(Opt *opt, const JoinGraph *g, const Plan *agg, Contr
         out->group_rels[i] = contract_relations(g, agg->agg.groups[i].expr);
         out->group_values[i] = card_distinct(opt, agg->agg.groups[i].expr, INFINITY);
     }
+    TRY(list_cond_args(out, err));
     for (uint64_t set = 1; set <= all; set++) out->cells[set] = find_cells(out, set);
     for (uint64_t set = 1; set <= all; set++) out->cost[set] = contract_connected(g, set) ? find_cost(out, set) : -1;
     return TCUDB_OK;

@@ -35,6 +35,7 @@ typedef struct Opt {
     ColFact *facts;     /* by ColId; card_columns.c */
     uint32_t nfacts;
     struct ShareCache *shares;  /* card_dict.c */
+    struct ReachCache *reaches; /* card_reach.c */
     struct CteNeeds *cte_needs; /* prune_cte.c */
 } Opt;
 
@@ -206,6 +207,9 @@ double card_combined(double d, double n);
 double card_drawn(double d, double n);
 /* A constant as a number for interpolation; NAN if it is none. */
 double card_number(const Value *value);
+/* card_reach.c: how many times as many of the scan's rows pass its filters where its column is in the range of another
+ * one than pass everywhere; 1: that is not known. */
+double card_reach(const Opt *opt, const Plan *scan, ColId key, const ColFact *reach);
 /* card_domains.c: sets the domain of every aggregate and join. */
 void card_domains(const Opt *opt, Plan *plan);
 /* Combinations that the keys of an aggregate over so many rows of the plan can take; INFINITY: it would hash them. */

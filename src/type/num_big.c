@@ -313,29 +313,59 @@ static Num special(NumKind kind)
 
 /* ---- square root ------------------------------------------------------------------------------------ */
 
-/* floor(sqrt(v)) for v < 10^76 given as v = m x 10^shift, by decimal pairs from the front. */
+typedef struct Square {
+    uint64_t limb[4]; /* below 2^255, so that differences have a sign */
+} Square;
+
+static long double square_to_double(const Square *v)
+{
+    long double f = 0;
+    for (int i = 3; i >= 0; i--) f = f * 0x1p64L + (long double)v->limb[i];
+    return f;
+}
+
+/* v - r^2, modulo 2^256. */
+static Square rest_of(Square v, uint128 r)
+{
+    uint64_t low = (uint64_t)r, high = (uint64_t)(r >> 64);
+    uint128 ll = (uint128)low * low, lh = (uint128)low * high, hh = (uint128)high * high;
+    uint128 middle = (ll >> 64) + (uint64_t)(lh << 1);
+    uint128 top = hh + (lh >> 63) + (middle >> 64);
+    uint64_t square[4] = {(uint64_t)ll, (uint64_t)middle, (uint64_t)top, (uint64_t)(top >> 64)}, borrow = 0;
+    for (int i = 0; i < 4; i++) {
+        uint128 rest = (uint128)v.limb[i] - square[i] - borrow;
+        v.limb[i] = (uint64_t)rest;
+        borrow = rest >> 64 != 0;
+    }
+    return v;
+}
+
+/* The root's error by the rest's size: rest / 2 r. */
+static int128 correction(Square rest, long double r)
+{
+    bool negative = rest.limb[3] >> 63 != 0;
+    for (int i = 0; i < 4; i++) rest.limb[i] = negative ? ~rest.limb[i] : rest.limb[i];
+    int128 by = (int128)(square_to_double(&rest) / (2 * r));
+    return negative ? -by : by;
+}
+
+/*
+ * floor(sqrt(v)) for 0 < v = m x 10^shift < 10^76. The machine's root has 64 bits; what its square misses corrects it
+ * to within a few units, which are gone over one by one.
+ */
 static uint128 root(uint128 m, int shift, bool *round_up)
 {
-    assert(shift % 2 == 0 && shift >= 0);
-    char digits[120] = {0};
-    int n = 0;
-    char reversed[40];
-    int len = 0;
-    for (; m > 0; m /= 10) reversed[len++] = (char)(m % 10);
-    if (len % 2 != 0) digits[n++] = 0;
-    while (len > 0) digits[n++] = reversed[--len];
-    for (int i = 0; i < shift; i++) digits[n++] = 0;
-    uint128 r = 0, rest = 0; /* rest <= 2 r, so it stays below 2^128 */
-    for (int i = 0; i < n; i += 2) {
-        rest = rest * 100 + (uint128)(digits[i] * 10 + digits[i + 1]);
-        int d = 0;
-        uint128 step = 0;
-        for (; d < 9 && (r * 20 + (uint128)d + 1) * ((uint128)d + 1) <= rest; d++)
-            step = (r * 20 + (uint128)d + 1) * ((uint128)d + 1);
-        rest -= step;
-        r = r * 10 + (uint128)d;
-    }
-    *round_up = rest > r;
+    Square v = {{(uint64_t)m, (uint64_t)(m >> 64)}};
+    assert(m > 0 && shift >= 0);
+    for (; shift >= 18; shift -= 18) (void)limbs_times(v.limb, 4, (uint64_t)num_pow10(18));
+    (void)limbs_times(v.limb, 4, (uint64_t)num_pow10(shift));
+    uint128 r = (uint128)sqrtl(square_to_double(&v));
+    r = (uint128)((int128)r + correction(rest_of(v, r), (long double)r));
+    while (rest_of(v, r).limb[3] >> 63 != 0) r--;
+    Square rest = rest_of(v, r); /* of the right root at most 2 r */
+    for (; rest.limb[2] != 0 || rest.limb[3] != 0 || ((uint128)rest.limb[1] << 64 | rest.limb[0]) > 2 * r; r++)
+        rest = rest_of(v, r + 1);
+    *round_up = ((uint128)rest.limb[1] << 64 | rest.limb[0]) > r;
     return r;
 }
 

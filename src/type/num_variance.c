@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { LIMBS = 8, DIGITS_MAX = 8 * 20 };
+enum { LIMBS = 8, PARTS_MAX = 9 };
 
 typedef struct Wide {
     uint64_t limb[LIMBS]; /* least significant first */
@@ -60,15 +60,28 @@ static bool is_zero(const Wide *v)
     return any == 0;
 }
 
+static int limbs_used(const Wide *v)
+{
+    int n = LIMBS;
+    while (n > 0 && v->limb[n - 1] == 0) n--;
+    return n;
+}
+
 static uint64_t divide64(Wide *v, uint64_t d)
 {
-    uint128 rest = 0;
-    for (int i = LIMBS - 1; i >= 0; i--) {
-        rest = rest << 64 | v->limb[i];
-        v->limb[i] = (uint64_t)(rest / d);
-        rest %= d;
+    uint64_t rest = 0;
+    for (int i = limbs_used(v) - 1; i >= 0; i--) {
+        uint64_t digit = v->limb[i];
+        if (rest == 0) { /* no wide division: the first limb, and numbers of one */
+            v->limb[i] = digit / d;
+            rest = digit % d;
+            continue;
+        }
+        uint128 all = (uint128)rest << 64 | digit;
+        v->limb[i] = (uint64_t)(all / d);
+        rest = (uint64_t)(all - (uint128)v->limb[i] * d);
     }
-    return (uint64_t)rest;
+    return rest;
 }
 
 /* v / d rounded half up; d < 2^127. */
@@ -94,16 +107,18 @@ static void divide(Wide *v, uint128 d)
 /* The exponent and value of the leading digit in base 10000, for a number that is not 0. */
 static void leading_digit(Wide v, int scale, int *weight, int *digit)
 {
-    char digits[DIGITS_MAX]; /* least significant first */
+    uint64_t parts[PARTS_MAX]; /* of 18 digits, least significant first */
     int n = 0;
-    for (; !is_zero(&v) && n < DIGITS_MAX; n++) digits[n] = (char)divide64(&v, 10);
+    for (; !is_zero(&v) && n < PARTS_MAX; n++) parts[n] = divide64(&v, (uint64_t)num_pow10(18));
     assert(n > 0 && is_zero(&v));
-    int exponent = n - 1 - scale;
+    int digits = 18 * (n - 1) + num_digits((int128)parts[n - 1]);
+    int exponent = digits - 1 - scale;
     *weight = exponent >= 0 ? exponent / 4 : -((3 - exponent) / 4);
     *digit = 0;
     for (int k = exponent; k >= 4 * *weight; k--) {
         int at = k + scale;
-        *digit = 10 * *digit + (at >= 0 && at < n ? digits[at] : 0);
+        bool held = at >= 0 && at < digits;
+        *digit = 10 * *digit + (held ? (int)(parts[at / 18] / (uint64_t)num_pow10(at % 18) % 10) : 0);
     }
 }
 

@@ -1,6 +1,6 @@
 """tcudb through its C API (ctypes), with the same interface as postgres.Connection: run(sql) -> Result.
 
-    db = Database(build_folder).connect();  db.run("select 1").rows == [["1"]];  db.seconds: what the last query took
+    db = Database(build_folder).connect();  db.run("select 1").rows == [["1"]];  db.seconds, db.processors: what the last query took
 """
 import ctypes
 import pathlib
@@ -82,9 +82,9 @@ class Connection:
 
     def run(self, sql):
         lib, result, err = self.lib, ctypes.c_void_p(), _Error()
-        started = time.perf_counter()
+        started, processors = time.perf_counter(), time.process_time()
         status = lib.tcudb_query(self.conn, sql.encode(), ctypes.byref(result), ctypes.byref(err))
-        self.seconds = time.perf_counter() - started
+        self.seconds, self.processors = time.perf_counter() - started, time.process_time() - processors
         if status != 0:
             return Result([], [], [], Error(_text(err.sqlstate), _text(err.message), err.position))
         columns, rows = range(lib.tcudb_result_columns(result)), []
