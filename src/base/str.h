@@ -48,6 +48,18 @@ static inline int str_compare(Str a, Str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+/* The first bytes as a word that orders like the text, missing ones as 0: smaller word, smaller text. */
+static inline uint64_t str_head(Str text)
+{
+    enum { WORD = 8 };
+    uint64_t head = 0;
+    if (text.len >= WORD)
+        memcpy(&head, text.ptr, WORD);
+    else
+        for (uint32_t i = 0; i < text.len; i++) head |= (uint64_t)(unsigned char)text.ptr[i] << (8 * i);
+    return __builtin_bswap64(head);
+}
+
 /* Offset of the first byte that is not UTF-8 (NUL counts as invalid too); len: all is well. */
 size_t utf8_check(const char *text, size_t len);
 /* The same of a long text; stops at *cancel (may be NULL). */

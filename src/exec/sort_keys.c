@@ -33,12 +33,7 @@ static uint64_t float_word(double v)
 
 static uint64_t text_word(Str text, uint32_t skip)
 {
-    unsigned char head[8] = {0};
-    uint32_t len = text.len > skip ? text.len - skip : 0;
-    if (len > 0) memcpy(head, text.ptr + skip, len < 8 ? len : 8);
-    uint64_t u;
-    memcpy(&u, head, sizeof u);
-    return __builtin_bswap64(u);
+    return text.len > skip ? str_head((Str){text.ptr + skip, text.len - skip}) : 0;
 }
 
 static Str text_of(const RowsCol *col, uint64_t row)

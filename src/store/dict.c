@@ -267,6 +267,7 @@ tcudb_status dict_truncate(Dict *dict, Error *err)
     if (dict_count(dict) > count) {
         if (atomic_load(&dict->indexed)) status = build_slots(dict, count + 1, count, err);
         if (status == TCUDB_OK) atomic_store_explicit(&dict->count, count, memory_order_release);
+        if (status == TCUDB_OK && atomic_load(&dict->head_count) > count) atomic_store(&dict->head_count, count);
     }
     dict->now = dict->committed;
     pthread_mutex_unlock(&dict->lock);

@@ -5,6 +5,7 @@
 #define STORE_DICT_H
 
 #include "store/file.h"
+#include "store/store.h"
 #include "type/vector.h"
 
 #include <pthread.h>
@@ -35,6 +36,12 @@ typedef struct DictValues {
     Str at[];
 } DictValues;
 
+typedef struct DictHeads {
+    DictKept kept;
+    uint32_t cap;
+    HeadBlock *blocks[];
+} DictHeads;
+
 struct Dict {
     _Atomic uint32_t refs;
     Mem *mem;
@@ -46,6 +53,9 @@ struct Dict {
     _Atomic uint32_t count;
     _Atomic(DictSlots *) slots;
     _Atomic(DictValues *) values;
+    _Atomic(DictHeads *) heads;  /* NULL: never asked for */
+    _Atomic uint32_t head_count; /* codes below have heads */
+    uint32_t head_blocks;
     DictKept *kept;
     char *chunk_at;
     char *chunk_end;
@@ -73,6 +83,9 @@ void dict_prefetch(const Dict *dict, uint64_t hash);
 /* Adds the texts that are not there yet, under one lock, and gives the codes of all. After dict_index. */
 tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
                       Error *err) MUST_CHECK;
+
+/* dict_heads.c: heads of all values. Polls *cancel, which may be NULL. */
+tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Error *err) MUST_CHECK;
 
 /* ---- with the lock held, for dict_file.c --------------------------------------------------- */
 

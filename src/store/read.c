@@ -309,6 +309,12 @@ tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *
     return TCUDB_OK;
 }
 
+tcudb_status table_heads(const Table *table, uint32_t col, const atomic_bool *cancel, HeadView *out, Error *err)
+{
+    assert(table->meta->dicts[col] != NULL);
+    return dict_heads(table->meta->dicts[col], cancel, out, err);
+}
+
 tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,
                              Error *err)
 {

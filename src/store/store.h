@@ -187,6 +187,25 @@ typedef struct DictView {
     const Str *values;
 } DictView;
 tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
+/* The heads (str_head) of a dictionary's texts by code, in blocks. Made at the first use, which *cancel (may be NULL)
+ * stops. TCUDB_NOMEM: there is no room for them, which callers do without. */
+enum { HEAD_BLOCK = 1024 };
+typedef struct HeadBlock {
+    uint64_t min, max; /* of all heads; only right in blocks that are full */
+    uint64_t at[HEAD_BLOCK];
+} HeadBlock;
+typedef struct HeadView {
+    uint32_t count;
+    const HeadBlock *const *blocks;
+} HeadView;
+tcudb_status table_heads(const Table *table, uint32_t col, const atomic_bool *cancel, HeadView *out,
+                         Error *err) MUST_CHECK;
+/* No head of the codes lo..hi is outside [min, max]. */
+void heads_bounds(const HeadView *view, uint32_t lo, uint32_t hi, uint64_t *min, uint64_t *max);
+static inline uint64_t head_at(const HeadView *view, uint32_t code)
+{
+    return view->blocks[code / HEAD_BLOCK]->at[code % HEAD_BLOCK];
+}
 /* Code of a text in the dictionary; *found false: not there. `many`: more look-ups follow, so an index is made if there
  * is none yet; else the values are read. */
 tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,

@@ -61,6 +61,7 @@ static tcudb_status run_pred(ScanBatch *b, ScanPred *pred, Error *err)
     case PRED_BOUND: n = scan_bound(&b->batch, &b->batch.cols[pred->cols[0]], pred, b->sel); break;
     case PRED_SEMI: TRY(scan_semi(b, pred, &n, err)); break;
     case PRED_CODES: TRY(scan_codes(b, pred, &n, err)); break;
+    case PRED_TEXTS: n = scan_text_rows(&b->batch, &b->batch.cols[pred->cols[0]], pred, b->sel); break;
     case PRED_EXPR: TRY(ev_filter(&pred->ev, b->w, &b->batch, b->sel, &n, err)); break;
     }
     b->batch.sel = b->sel;

@@ -11,8 +11,16 @@ typedef enum PredKind {
     PRED_BOUND, /* column not beyond the bound of a sort */
     PRED_SEMI,  /* column in a join's bitmap */
     PRED_CODES, /* text column's code in a bitmap; ev where it comes without codes */
+    PRED_TEXTS, /* text column in a range of texts */
     PRED_EXPR   /* anything else */
 } PredKind;
+
+/* Texts between two, by their heads where those differ. */
+typedef struct TextRange {
+    bool has_lo, has_hi, with_lo, with_hi;
+    Str lo, hi;
+    uint64_t lo_head, hi_head; /* without a bound: of the least, of the greatest text */
+} TextRange;
 
 typedef struct ScanPred {
     PredKind kind;
@@ -20,6 +28,8 @@ typedef struct ScanPred {
     uint32_t *cols; /* of the scan's output */
     int64_t lo, hi;
     const SemiBits *semi;
+    TextRange texts;
+    HeadView heads; /* of the text column, for PRED_TEXTS and PRED_BOUND; count 0: there are none */
     Ev ev;
 } ScanPred;
 
@@ -56,6 +66,23 @@ tcudb_status scan_preds(Scan *s, Error *err) MUST_CHECK;
 /* scan_texts.c: `column = text` and `column IN (texts)` as a set of the dictionary's codes; *taken false: e is neither.
  */
 tcudb_status scan_texts(Scan *s, const Layout *layout, Expr *e, bool *taken, Error *err) MUST_CHECK;
+/* scan_ranges.c: a condition that a text column lies in a range, as part of the column's PRED_TEXTS. *taken: nothing of
+ * e is left to test. */
+tcudb_status scan_text_range(Scan *s, const Layout *layout, const Expr *e, bool *taken, Error *err) MUST_CHECK;
+/* Heads of a text column; count 0 where there is no room for them. */
+tcudb_status scan_heads(const Scan *s, uint32_t col, HeadView *out, Error *err) MUST_CHECK;
+/* The least and the greatest head of a segment's texts; false: not known. */
+bool scan_head_bounds(const HeadView *heads, const SegColumn *seg, uint64_t *min, uint64_t *max);
+/* Of a segment whose heads lie within [min, max]: some rows pass, all rows pass. */
+void scan_text_bounds(const TextRange *texts, uint64_t min, uint64_t max, bool *some, bool *all);
+uint32_t scan_text_rows(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out);
+/* Rows whose head, as SortBound.last has it, lies within [lo, hi]. NULLs are left in. */
+uint32_t scan_bound_heads(const Batch *batch, const Vector *v, const HeadView *heads, int64_t lo, int64_t hi,
+                          uint16_t *out);
+/* A text column of the scan, and whether e is one: scan_texts.c. */
+bool scan_text_column(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col);
+/* The text that e always is; false: it is none, or NULL. */
+bool scan_text_const(const Scan *s, const Expr *e, Str *out);
 /* One more condition on a column, without bounds yet. */
 tcudb_status scan_new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out, Error *err) MUST_CHECK;
 /* skip[i]: every row of the segment passes condition i. *any false: no row passes. */

@@ -23,12 +23,25 @@ static int by_key(const void *a, const void *b)
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-static int64_t key_of(const SegColumn *seg, const SortBound *bound)
+static bool bounds_of(const SegColumn *seg, const ScanPred *pred, int64_t *min, int64_t *max)
 {
+    const uint64_t sign = UINT64_C(1) << 63;
+    uint64_t least, most;
+    if (pred->heads.count == 0)
+        return seg->has_bounds && scan_bound_int(&seg->min, min) && scan_bound_int(&seg->max, max);
+    if (!scan_head_bounds(&pred->heads, seg, &least, &most)) return false;
+    *min = (int64_t)(least ^ sign);
+    *max = (int64_t)(most ^ sign);
+    return true;
+}
+
+static int64_t key_of(const SegColumn *seg, const ScanPred *pred)
+{
+    const SortBound *bound = pred->semi->bound;
     int64_t min, max;
     if (seg == NULL) return INT64_MAX;
     if (bound->nulls_first && seg->nulls > 0) return INT64_MIN;
-    if (!seg->has_bounds || !scan_bound_int(&seg->min, &min) || !scan_bound_int(&seg->max, &max)) return INT64_MAX;
+    if (!bounds_of(seg, pred, &min, &max)) return INT64_MAX;
     return bound->descending ? ~max : min;
 }
 
@@ -44,7 +57,7 @@ tcudb_status scan_order(Scan *s, uint32_t segments, Error *err)
     TRY_PTR(s->order);
     for (uint32_t i = 0; i < segments; i++) {
         const SegColumn *seg = segment_column(s->plan->scan.table, i, s->plan->scan.columns[pred->cols[0]]);
-        places[i] = (Place){key_of(seg, pred->semi->bound), i};
+        places[i] = (Place){key_of(seg, pred), i};
     }
     qsort(places, segments, sizeof *places, by_key);
     for (uint32_t i = 0; i < segments; i++) s->order[i] = places[i].segment;

@@ -196,6 +196,7 @@ static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f,
     if (bits->bound != NULL) {
         TRY(scan_new_pred(s, PRED_BOUND, (uint32_t)at, &pred, err));
         pred->semi = bits;
+        if (type_phys(s->plan->cols[at].type) == PHYS_STR) TRY(scan_heads(s, (uint32_t)at, &pred->heads, err));
         return TCUDB_OK;
     }
     TRY(scan_new_pred(s, PRED_SEMI, (uint32_t)at, &pred, err));
@@ -211,7 +212,7 @@ tcudb_status scan_preds(Scan *s, Error *err)
     Layout layout;
     const Plan *plan = s->plan;
     TRY(layout_of(s->x, plan, &layout, err));
-    s->preds = ARENA_ARRAY(&s->x->arena, ScanPred, plan->scan.nfilters + plan->scan.nsemi + 1, err);
+    s->preds = ARENA_ARRAY(&s->x->arena, ScanPred, 2 * plan->scan.nfilters + plan->scan.nsemi + 1, err);
     TRY_PTR(s->preds);
     Expr **bound = ARENA_ARRAY(&s->x->arena, Expr *, plan->scan.nfilters + 1, err);
     TRY_PTR(bound);
@@ -226,6 +227,7 @@ tcudb_status scan_preds(Scan *s, Error *err)
         }
         bool taken;
         TRY(scan_texts(s, &layout, bound[i], &taken, err));
+        if (!taken) TRY(scan_text_range(s, &layout, bound[i], &taken, err));
         if (taken) bound[i] = NULL;
     }
     for (uint32_t i = 0; i < plan->scan.nsemi; i++) TRY(add_semi(s, &layout, &plan->scan.semi[i], err));
@@ -263,6 +265,20 @@ static bool beyond_bound(const ScanPred *pred, const SegColumn *seg, int64_t min
     return (max < lo || min > hi) && (seg->nulls == 0 || !pred->semi->bound->nulls_first);
 }
 
+static void prune_texts(const ScanPred *pred, const SegColumn *seg, bool *skip, bool *any)
+{
+    const uint64_t sign = UINT64_C(1) << 63;
+    uint64_t min, max;
+    bool some = true, all = false;
+    if (!scan_head_bounds(&pred->heads, seg, &min, &max)) return;
+    if (pred->kind == PRED_BOUND)
+        some = !beyond_bound(pred, seg, (int64_t)(min ^ sign), (int64_t)(max ^ sign));
+    else
+        scan_text_bounds(&pred->texts, min, max, &some, &all);
+    if (!some) *any = false;
+    *skip = all && seg->nulls == 0;
+}
+
 tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, Error *err)
 {
     *any = true;
@@ -275,6 +291,11 @@ tcudb_status scan_prune(const Scan *s, uint32_t segment, bool *skip, bool *any, 
         int64_t min, max;
         if (seg == NULL) continue;
         if (seg->rows == seg->nulls && pred->kind != PRED_BOUND) *any = false;
+        if (pred->heads.count > 0) {
+            prune_texts(pred, seg, &skip[i], any);
+            continue;
+        }
+        if (pred->kind == PRED_BOUND && type_phys(s->plan->cols[pred->cols[0]].type) == PHYS_STR) continue;
         if (!seg->has_bounds || !scan_bound_int(&seg->min, &min) || !scan_bound_int(&seg->max, &max)) continue;
         if (pred->kind == PRED_BOUND) {
             if (beyond_bound(pred, seg, min, max)) *any = false;
@@ -379,10 +400,12 @@ static uint32_t bound_codes(const Batch *batch, const Vector *v, const SortBound
 uint32_t scan_bound(const Batch *batch, const Vector *v, const ScanPred *pred, uint16_t *out)
 {
     const SortBound *bound = pred->semi->bound;
-    if (v->phys == PHYS_STR) return bound_codes(batch, v, bound, out);
+    if (v->phys == PHYS_STR && atomic_load(&bound->codes) != NULL) return bound_codes(batch, v, bound, out);
     ScanPred range = {.kind = PRED_RANGE};
     bound_range(bound, &range.lo, &range.hi);
     bool open = range.lo == INT64_MIN && range.hi == INT64_MAX, keep = v->valid != NULL && bound->nulls_first;
+    if (v->phys == PHYS_STR && (v->form != VEC_DICT || pred->heads.count == 0)) open = true;
+    if (v->phys == PHYS_STR && !open) return scan_bound_heads(batch, v, &pred->heads, range.lo, range.hi, out);
     return open || keep ? all_or_none(batch, true, out) : scan_range(batch, v, &range, out);
 }
 

@@ -18,7 +18,7 @@ static bool is_text(Type type)
     return type.id == TYPE_TEXT || type.id == TYPE_VARCHAR;
 }
 
-static bool text_column(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col)
+bool scan_text_column(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col)
 {
     int32_t at = e->kind == EXPR_COL && is_text(e->type) ? layout_find(layout, e->col) : -1;
     if (at < 0 || s->plan->scan.columns[at] == ROWID_COLUMN) return false;
@@ -26,12 +26,26 @@ static bool text_column(const Scan *s, const Layout *layout, const Expr *e, uint
     return true;
 }
 
-/* Adds a constant; a NULL in a list equals nothing. */
-static bool add_text(const Scan *s, const Expr *e, Texts *texts)
+static const Value *text_value(const Scan *s, const Expr *e)
 {
     const Value *value = e->kind == EXPR_CONST ? &e->value : NULL;
     if (e->kind == EXPR_PARAM && e->param < s->x->env->nparams) value = &s->x->env->params[e->param];
-    if (value == NULL || !is_text(value->type)) return false;
+    return value != NULL && is_text(value->type) ? value : NULL;
+}
+
+bool scan_text_const(const Scan *s, const Expr *e, Str *out)
+{
+    const Value *value = text_value(s, e);
+    if (value == NULL || value->null) return false;
+    *out = value->str;
+    return true;
+}
+
+/* Adds a constant; a NULL in a list equals nothing. */
+static bool add_text(const Scan *s, const Expr *e, Texts *texts)
+{
+    const Value *value = text_value(s, e);
+    if (value == NULL) return false;
     if (!value->null) texts->at[texts->n++] = value->str;
     return true;
 }
@@ -39,13 +53,13 @@ static bool add_text(const Scan *s, const Expr *e, Texts *texts)
 static bool match(const Scan *s, const Layout *layout, const Expr *e, Texts *texts)
 {
     if (e->kind == EXPR_IN) {
-        bool all = text_column(s, layout, e->args[0], &texts->col);
+        bool all = scan_text_column(s, layout, e->args[0], &texts->col);
         for (uint32_t i = 1; i < e->nargs && all; i++) all = add_text(s, e->args[i], texts);
         return all;
     }
     if (e->kind != EXPR_FUNC || e->nargs != 2 || e->func->compare != CMP_EQ) return false;
     for (int side = 0; side < 2; side++)
-        if (text_column(s, layout, e->args[side], &texts->col)) return add_text(s, e->args[1 - side], texts);
+        if (scan_text_column(s, layout, e->args[side], &texts->col)) return add_text(s, e->args[1 - side], texts);
     return false;
 }
 
