@@ -261,6 +261,13 @@ done:
     return status;
 }
 
+void appender_expect(Appender *a, uint64_t rows)
+{
+    const TableMeta *meta = a->pending->meta;
+    for (uint32_t c = 0; c < meta->def.ncols; c++)
+        if (meta->dicts[c] != NULL) dict_expect(meta->dicts[c], rows);
+}
+
 static tcudb_status cut(Txn *txn, Pending *p, Error *err)
 {
     Mem *mem = &txn->db->mem;

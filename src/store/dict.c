@@ -19,16 +19,22 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { DICT_FIRST = 64, CHUNK_FIRST = 1024, CHUNK_MAX = 1 << 20 };
+enum { DICT_FIRST = 64, CHUNK_FIRST = 1024, CHUNK_SOON = 1 << 20, CHUNK_MAX = 4 << 20, CHUNK_SHARE = 8 };
 
-void *dict_keep(Dict *dict, size_t size, Error *err)
+/* zero: only what the caller will rely on needs clearing. */
+static void *keep(Dict *dict, size_t size, bool zero, Error *err)
 {
-    DictKept *kept = mem_alloc_zero(dict->mem, size, err);
+    DictKept *kept = zero ? mem_alloc_zero(dict->mem, size, err) : mem_alloc(dict->mem, size, err);
     if (kept == NULL) return NULL;
     kept->size = size;
     kept->next = dict->kept;
     dict->kept = kept;
     return kept;
+}
+
+void *dict_keep(Dict *dict, size_t size, Error *err)
+{
+    return keep(dict, size, true, err);
 }
 
 tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error *err)
@@ -89,11 +95,18 @@ uint64_t dict_hash(Str text)
     return XXH3_64bits(text.len == 0 ? "" : text.ptr, text.len);
 }
 
-bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code)
+static uint32_t first_place(const DictSlots *slots, uint64_t hash)
 {
-    const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
-    for (uint32_t i = (uint32_t)(hash >> 32) & slots->mask;; i = (i + 1) & slots->mask) {
+    return (uint32_t)(hash >> 32) & slots->mask;
+}
+
+/* From *place on: the text's slot, or the free one where the search ends. */
+static inline bool probe(const Dict *dict, const DictSlots *slots, Str text, uint64_t hash, uint32_t limit,
+                         uint32_t *place, uint32_t *code)
+{
+    for (uint32_t i = *place;; i = (i + 1) & slots->mask) {
         uint64_t slot = atomic_load_explicit(&slots->slots[i], memory_order_acquire);
+        *place = i;
         if (slot == 0) return false;
         uint32_t found = (uint32_t)slot - 1;
         if (slot >> 32 != hash >> 32 || found >= limit) continue;
@@ -103,10 +116,11 @@ bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32
     }
 }
 
-void dict_prefetch(const Dict *dict, uint64_t hash)
+bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code)
 {
     const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
-    __builtin_prefetch(&slots->slots[(uint32_t)(hash >> 32) & slots->mask]);
+    uint32_t place = first_place(slots, hash);
+    return probe(dict, slots, text, hash, limit, &place, code);
 }
 
 static void put_slot(DictSlots *slots, uint64_t slot)
@@ -121,6 +135,34 @@ static uint64_t slot_of(uint64_t hash, uint32_t code)
     return hash >> 32 << 32 | (code + 1);
 }
 
+/* How many values to make room for where `least` would do. The share of new texts so far is taken to last. */
+static uint32_t dict_room(const Dict *dict, uint32_t least)
+{
+    enum { SURE_FROM = 4096, AT_ONCE = 16, SPARE = 64 };
+    uint32_t count = atomic_load_explicit(&dict->count, memory_order_relaxed);
+    uint64_t rows = atomic_load_explicit(&dict->loaded_rows, memory_order_relaxed), added = count - dict->expected_from;
+    if (dict->expected == 0 || count < dict->expected_from || added < SURE_FROM || added < rows / 2) return least;
+    double share = added < rows ? (double)added / (double)rows : 1, most = (double)least * AT_ONCE;
+    double room = (double)dict->expected_from + share * (double)dict->expected * (1 + 1.0 / SPARE);
+    if (room > most) room = most;
+    if (room > UINT32_MAX / 4) room = UINT32_MAX / 4;
+    return room < (double)count * (1 + 1.0 / SPARE) + 1 ? least : (uint32_t)room;
+}
+
+void dict_expect(Dict *dict, uint64_t rows)
+{
+    pthread_mutex_lock(&dict->lock);
+    dict->expected = rows;
+    dict->expected_from = dict_count(dict);
+    atomic_store_explicit(&dict->loaded_rows, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&dict->lock);
+}
+
+void dict_loaded(Dict *dict, uint32_t rows)
+{
+    atomic_fetch_add_explicit(&dict->loaded_rows, rows, memory_order_relaxed);
+}
+
 tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
 {
     DictValues *old = atomic_load(&dict->values);
@@ -130,7 +172,8 @@ tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
                          UINT32_MAX / 4);
     size_t cap = old->cap;
     while (cap < count) cap *= 2;
-    DictValues *values = dict_keep(dict, sizeof *values + cap * sizeof(Str), err);
+    cap = dict_room(dict, (uint32_t)cap);
+    DictValues *values = keep(dict, sizeof *values + cap * sizeof(Str), false, err);
     TRY_PTR(values);
     values->cap = (uint32_t)cap;
     memcpy(values->at, old->at, old->cap * sizeof(Str));
@@ -140,11 +183,15 @@ tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
 
 static tcudb_status new_slots(Dict *dict, uint32_t count, DictSlots **out, Error *err)
 {
+    enum { PAGE = 2 << 20 };
     size_t n = 2 * DICT_FIRST;
     while (n < 2 * (size_t)count) n *= 2;
     DictSlots *slots = dict_keep(dict, sizeof *slots + n * sizeof slots->slots[0], err);
     TRY_PTR(slots);
     slots->mask = (uint32_t)(n - 1);
+    /* A page that is read before it is written comes twice. */
+    for (size_t i = 0; i < n; i += PAGE / sizeof slots->slots[0])
+        atomic_store_explicit(&slots->slots[i], 0, memory_order_relaxed);
     *out = slots;
     return TCUDB_OK;
 }
@@ -178,8 +225,9 @@ static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
     if ((size_t)(dict->chunk_end - dict->chunk_at) < text.len) {
         bool own = dict->chunk_size < 2 * (size_t)text.len + sizeof(DictKept); /* a long text has a block of its own */
         size_t size = own ? sizeof(DictKept) + text.len : dict->chunk_size;
-        char *chunk = dict_keep(dict, size, err);
+        char *chunk = keep(dict, size, false, err);
         TRY_PTR(chunk);
+        dict->chunk_total += size;
         if (own) {
             memcpy(chunk + sizeof(DictKept), text.ptr, text.len);
             *out = (Str){chunk + sizeof(DictKept), text.len};
@@ -187,7 +235,8 @@ static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
         }
         dict->chunk_at = chunk + sizeof(DictKept);
         dict->chunk_end = chunk + size;
-        if (dict->chunk_size < CHUNK_MAX) dict->chunk_size *= 2;
+        bool larger = dict->chunk_size < CHUNK_SOON || dict->chunk_total >= CHUNK_SHARE * dict->chunk_size;
+        if (larger && dict->chunk_size < CHUNK_MAX) dict->chunk_size *= 2;
     }
     if (text.len > 0) memcpy(dict->chunk_at, text.ptr, text.len);
     *out = (Str){dict->chunk_at, text.len};
@@ -195,34 +244,87 @@ static tcudb_status copy_text(Dict *dict, Str text, Str *out, Error *err)
     return TCUDB_OK;
 }
 
-/* hash: asked for only if the dictionary is indexed. */
-static tcudb_status push(Dict *dict, Str text, uint64_t hash, bool copy, Error *err)
+/* Room for one more value, in the table too. */
+static tcudb_status need_room(Dict *dict, bool indexed, Error *err)
 {
     uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
-    bool indexed = dict_indexed(dict);
     TRY(dict_reserve(dict, code + 1, err));
-    if (indexed && code >= atomic_load(&dict->slots)->mask / 2) TRY(grow_slots(dict, (code + 1) * 2, err));
-    if (copy) TRY(copy_text(dict, text, &text, err));
+    if (!indexed || code < atomic_load(&dict->slots)->mask / 2) return TCUDB_OK;
+    return grow_slots(dict, dict_room(dict, (code + 1) * 2), err);
+}
+
+/* Gives the next code to a text for which there is room. */
+static uint32_t give_code(Dict *dict, Str text)
+{
+    uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
     atomic_load_explicit(&dict->values, memory_order_relaxed)->at[code] = text;
     atomic_store_explicit(&dict->count, code + 1, memory_order_release);
-    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(hash, code));
-    return TCUDB_OK;
+    return code;
 }
 
 tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
 {
-    return push(dict, text, dict_indexed(dict) ? dict_hash(text) : 0, copy, err);
+    bool indexed = dict_indexed(dict);
+    uint64_t hash = indexed ? dict_hash(text) : 0;
+    TRY(need_room(dict, indexed, err));
+    if (copy) TRY(copy_text(dict, text, &text, err));
+    uint32_t code = give_code(dict, text);
+    if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(hash, code));
+    return TCUDB_OK;
 }
 
-tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes, Error *err)
+/* ---- a batch of texts ------------------------------------------------------------------------- */
+
+typedef struct Fresh {
+    uint32_t n;
+    const DictSlots *slots; /* that `place` is of */
+    uint16_t at[BATCH_ROWS];
+    uint32_t place[BATCH_ROWS]; /* free when it was looked at */
+} Fresh;
+
+/* Without the lock: what is known already. Slots are asked for some texts ahead, so that they come together. */
+static void find_known(const Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
+                       Fresh *fresh)
 {
+    enum { AHEAD = 24 };
+    const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
+    fresh->slots = slots;
+    fresh->n = 0;
+    for (uint32_t i = 0; i < n && i < AHEAD; i++) __builtin_prefetch(&slots->slots[first_place(slots, hashes[i])]);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place = first_place(slots, hashes[i]);
+        if (i + AHEAD < n) __builtin_prefetch(&slots->slots[first_place(slots, hashes[i + AHEAD])]);
+        if (probe(dict, slots, texts[i], hashes[i], UINT32_MAX, &place, &codes[i])) continue;
+        fresh->at[fresh->n] = (uint16_t)i;
+        fresh->place[fresh->n++] = place;
+    }
+}
+
+/* With the lock: a text that was not there when its slot was looked at, which may be taken since. */
+static tcudb_status add_fresh(Dict *dict, Str text, uint64_t hash, const DictSlots *seen, uint32_t place,
+                              uint32_t *code, Error *err)
+{
+    TRY(need_room(dict, true, err));
+    DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_relaxed);
+    if (slots != seen) place = first_place(slots, hash);
+    if (probe(dict, slots, text, hash, UINT32_MAX, &place, code)) return TCUDB_OK;
+    TRY(copy_text(dict, text, &text, err));
+    *code = give_code(dict, text);
+    atomic_store_explicit(&slots->slots[place], slot_of(hash, *code), memory_order_release);
+    return TCUDB_OK;
+}
+
+tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes, Error *err)
+{
+    Fresh fresh;
+    assert(n <= BATCH_ROWS);
+    find_known(dict, texts, hashes, n, codes, &fresh);
+    if (fresh.n == 0) return TCUDB_OK;
     tcudb_status status = TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
-    for (uint32_t i = 0; i < n && status == TCUDB_OK; i++) {
-        uint32_t count = atomic_load_explicit(&dict->count, memory_order_relaxed);
-        if (dict_find(dict, texts[i], hashes[i], count, &codes[i])) continue;
-        status = push(dict, texts[i], hashes[i], true, err);
-        codes[i] = count;
+    for (uint32_t k = 0; k < fresh.n && status == TCUDB_OK; k++) {
+        uint32_t i = fresh.at[k];
+        status = add_fresh(dict, texts[i], hashes[i], fresh.slots, fresh.place[k], &codes[i], err);
     }
     pthread_mutex_unlock(&dict->lock);
     return status;

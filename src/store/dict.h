@@ -60,6 +60,10 @@ struct Dict {
     char *chunk_at;
     char *chunk_end;
     size_t chunk_size;
+    size_t chunk_total;      /* of all chunks so far */
+    uint64_t expected;       /* rows that a load in progress may bring; 0: not known */
+    uint32_t expected_from;  /* count before it */
+    _Atomic uint64_t loaded_rows; /* of those so far */
     DictState now;       /* stored, length: with what a transaction in progress wrote */
     DictState committed; /* as of the last commit */
 };
@@ -78,11 +82,13 @@ tcudb_status dict_load(Dict *dict, Error *err) MUST_CHECK;
 tcudb_status dict_index(Dict *dict, Error *err) MUST_CHECK;
 /* Lock-free, after dict_index. Codes from `limit` on do not count. */
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
-/* Brings in the slot where a text of this hash will be looked for. */
-void dict_prefetch(const Dict *dict, uint64_t hash);
-/* Adds the texts that are not there yet, under one lock, and gives the codes of all. After dict_index. */
-tcudb_status dict_add(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
-                      Error *err) MUST_CHECK;
+/* Gives the codes of n <= BATCH_ROWS texts. Those that are not there yet are added under one lock. After dict_index. */
+tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
+                        Error *err) MUST_CHECK;
+/* A load of about that many rows begins (0: ends): while most of them bring texts of their own, the dictionary grows to
+ * what they will need, instead of twice its size time and again. Loads report their rows by dict_loaded. */
+void dict_expect(Dict *dict, uint64_t rows);
+void dict_loaded(Dict *dict, uint32_t rows);
 
 /* dict_heads.c: heads of all values. Polls *cancel, which may be NULL. */
 tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Error *err) MUST_CHECK;

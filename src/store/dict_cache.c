@@ -62,27 +62,20 @@ static void add_miss(Misses *misses, Str text, uint64_t hash, uint32_t at)
     misses->at[m] = at;
 }
 
-/* Gives every miss its code: first what the dictionary knows, which needs no lock. */
+/* Gives every miss its code. The worker remembers those that were there before, which will come again. */
 static tcudb_status settle(DictCache *cache, Misses *misses, uint32_t *codes, Error *err)
 {
-    uint32_t n = misses->n, fresh = 0;
-    for (uint32_t i = 0; i < n; i++) dict_prefetch(cache->dict, misses->hashes[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t code, at = misses->at[i];
-        if (dict_find(cache->dict, misses->texts[i], misses->hashes[i], UINT32_MAX, &code)) {
-            uint32_t slot = cache_slot(misses->hashes[i]);
-            cache->hashes[slot] = misses->hashes[i];
-            cache->codes[slot] = code + 1;
-            codes[at] = code;
-            continue;
-        }
-        misses->texts[fresh] = misses->texts[i];
-        misses->hashes[fresh] = misses->hashes[i];
-        misses->at[fresh++] = at;
+    uint32_t known = dict_count(cache->dict);
+    if (misses->n == 0) return TCUDB_OK;
+    TRY(dict_codes(cache->dict, misses->texts, misses->hashes, misses->n, misses->codes, err));
+    for (uint32_t i = 0; i < misses->n; i++) {
+        uint32_t code = misses->codes[i];
+        codes[misses->at[i]] = code;
+        if (code >= known) continue;
+        uint32_t slot = cache_slot(misses->hashes[i]);
+        cache->hashes[slot] = misses->hashes[i];
+        cache->codes[slot] = code + 1;
     }
-    if (fresh == 0) return TCUDB_OK;
-    TRY(dict_add(cache->dict, misses->texts, misses->hashes, fresh, misses->codes, err));
-    for (uint32_t i = 0; i < fresh; i++) codes[misses->at[i]] = misses->codes[i];
     return TCUDB_OK;
 }
 
@@ -106,8 +99,7 @@ static tcudb_status encode_flat(DictCache *cache, Misses *misses, const Vector *
 static tcudb_status add_one(Dict *dict, Str text, uint32_t *code, Error *err)
 {
     uint64_t hash = dict_hash(text);
-    if (dict_find(dict, text, hash, UINT32_MAX, code)) return TCUDB_OK;
-    return dict_add(dict, &text, &hash, 1, code, err);
+    return dict_codes(dict, &text, &hash, 1, code, err);
 }
 
 static tcudb_status encode_const(DictCache *cache, const Vector *v, const Batch *batch, uint32_t *codes, Error *err)
@@ -169,6 +161,7 @@ tcudb_status dict_encode(DictCache *cache, Mem *mem, const Vector *v, const Batc
     misses->n = 0;
     tcudb_status status = v->form == VEC_DICT ? encode_dict(cache, misses, mem, v, batch, codes, err)
                                               : encode_flat(cache, misses, v, batch, codes, err);
+    dict_loaded(cache->dict, batch->n);
     mem_free(mem, misses, sizeof *misses);
     return status;
 }

@@ -315,7 +315,7 @@ static tcudb_status stored_word(const TableMeta *meta, uint32_t c, const Value *
     uint32_t code = 0;
     uint64_t hash = dict_hash(value->str);
     TRY(dict_index(meta->dicts[c], err));
-    TRY(dict_add(meta->dicts[c], &value->str, &hash, 1, &code, err));
+    TRY(dict_codes(meta->dicts[c], &value->str, &hash, 1, &code, err));
     memcpy(word, &code, sizeof code);
     return TCUDB_OK;
 }

@@ -234,6 +234,9 @@ tcudb_status txn_append(Txn *txn, Str table, const Batch *batch, Error *err) MUS
  * caller's number: lower first). Not thread-safe each; between them it is. */
 typedef struct Appender Appender;
 tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err) MUST_CHECK;
+/* About so many rows will come through the transaction's appenders of this table; 0: no more. Only the memory that
+ * dictionaries take depends on it. */
+void appender_expect(Appender *appender, uint64_t rows);
 tcudb_status appender_add(Appender *appender, const Batch *batch, Error *err) MUST_CHECK;
 tcudb_status appender_finish(Appender *appender, uint64_t order, Error *err) MUST_CHECK; /* frees it, always */
 void appender_abort(Appender *appender);

@@ -62,9 +62,11 @@ static tcudb_status insert_bulk(Exec *x, PhysNode *node, const Table *table, Err
     TRY(row_check_stage(x, node, table, &bulk.stage, &stage, err));
     Appender *guard; /* stays open, so that no task's rows are settled before those of an earlier one are there */
     TRY(appender_new(x->env->txn, bulk.table, &guard, err));
+    appender_expect(guard, (uint64_t)node->plan->inputs[0]->rows);
     tcudb_status status = exec_produce(x, node->inputs[0], stage, err);
     for (uint32_t w = 0; w < x->nworkers; w++)
         if (bulk.appenders[w] != NULL) appender_abort(bulk.appenders[w]);
+    appender_expect(guard, 0);
     if (status == TCUDB_OK)
         status = appender_finish(guard, UINT64_MAX, err);
     else
