@@ -68,6 +68,12 @@ static uint64_t continuations(const char *eight)
     return w >> 7 & ~(w >> 6) & UINT64_C(0x0101010101010101);
 }
 
+/* Of the last n < 8 bytes of a text of at least eight. */
+static uint64_t last_continuations(Str text, uint32_t n)
+{
+    return continuations(text.ptr + text.len - 8) >> (8 * (8 - n));
+}
+
 /* The sum of bytes, if it is below 256. */
 static uint32_t sum_of_bytes(uint64_t w)
 {
@@ -83,6 +89,8 @@ uint32_t utf8_length(Str text)
         for (int k = 0; k < WORDS && i + 8 <= text.len; k++, i += 8) sums += continuations(text.ptr + i);
         less += sum_of_bytes(sums);
     }
+    uint32_t rest = text.len - i;
+    if (rest > 0 && text.len >= 8) return text.len - less - sum_of_bytes(last_continuations(text, rest));
     for (; i < text.len; i++) less += ((unsigned char)text.ptr[i] & 0xc0) == 0x80;
     return text.len - less;
 }

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { CACHE_SLOTS = 1024 };
+enum { CACHE_SLOTS = 1024, MAP_PAGE = 4096 };
 
 /* Texts of one batch that the worker does not know: they are looked up together, so that their slots come from memory
  * together, and what is new is inserted together. */
@@ -37,7 +37,8 @@ void dict_cache_free(DictCache *cache, Mem *mem)
 {
     if (cache == NULL) return;
     dict_unref(cache->dict);
-    mem_free(mem, cache->map, cache->map_size * sizeof cache->map[0]);
+    for (uint32_t p = 0; p < cache->map_pages; p++) mem_free(mem, cache->map[p], MAP_PAGE * sizeof cache->map[p][0]);
+    mem_free(mem, cache->map, cache->map_pages * sizeof cache->map[0]);
     mem_free(mem, cache, sizeof *cache);
 }
 
@@ -115,17 +116,29 @@ static tcudb_status need_map(DictCache *cache, Mem *mem, const Vector *v, Error 
 {
     bool same = v->dict_id != 0 ? cache->from_id == v->dict_id : cache->from_id == 0 && cache->from_values == v->values;
     if (!same || v->dict_id == 0) {
-        if (cache->map != NULL) memset(cache->map, 0, cache->map_size * sizeof cache->map[0]);
+        for (uint32_t p = 0; p < cache->map_pages; p++)
+            if (cache->map[p] != NULL) memset(cache->map[p], 0, MAP_PAGE * sizeof cache->map[p][0]);
         cache->from_id = v->dict_id;
         cache->from_values = v->values;
     }
-    if (v->nvalues <= cache->map_size) return TCUDB_OK;
-    uint32_t size = v->nvalues < UINT32_MAX / 2 ? v->nvalues * 2 : v->nvalues;
-    uint32_t *map = mem_realloc(mem, cache->map, cache->map_size * sizeof map[0], (size_t)size * sizeof map[0], err);
+    uint32_t had = cache->map_pages, pages = v->nvalues / MAP_PAGE + 1;
+    if (pages <= had) return TCUDB_OK;
+    uint32_t **map = mem_realloc(mem, cache->map, had * sizeof map[0], pages * sizeof map[0], err);
     TRY_PTR(map);
-    memset(map + cache->map_size, 0, (size_t)(size - cache->map_size) * sizeof map[0]);
+    memset(map + had, 0, (pages - had) * sizeof map[0]);
     cache->map = map;
-    cache->map_size = size;
+    cache->map_pages = pages;
+    return TCUDB_OK;
+}
+
+/* Where the map has this code: pages come as codes turn up, so a worker that sees some of a large dictionary clears no
+ * map of it all. */
+static tcudb_status map_place(DictCache *cache, Mem *mem, uint32_t code, uint32_t **out, Error *err)
+{
+    uint32_t **page = &cache->map[code / MAP_PAGE];
+    if (*page == NULL) *page = mem_alloc_zero(mem, MAP_PAGE * sizeof **page, err);
+    TRY_PTR(*page);
+    *out = &(*page)[code % MAP_PAGE];
     return TCUDB_OK;
 }
 
@@ -139,16 +152,19 @@ static tcudb_status encode_dict(DictCache *cache, Misses *misses, Mem *mem, cons
         uint32_t row = batch_row(batch, i);
         codes[i] = 0;
         if (vec_is_null(v, row)) continue;
-        uint32_t code = from[row];
+        uint32_t code = from[row], *place;
         assert(code < v->nvalues);
-        codes[i] = own ? code : cache->map[code] - 1;
-        if (!own && cache->map[code] == 0) add_miss(misses, v->values[code], dict_hash(v->values[code]), i);
+        codes[i] = code;
+        if (own) continue;
+        TRY(map_place(cache, mem, code, &place, err));
+        codes[i] = *place - 1;
+        if (*place == 0) add_miss(misses, v->values[code], dict_hash(v->values[code]), i);
     }
     if (misses->n == 0) return TCUDB_OK;
     TRY(settle(cache, misses, codes, err));
-    for (uint32_t i = 0; i < batch->n; i++) {
-        uint32_t row = batch_row(batch, i);
-        if (!vec_is_null(v, row)) cache->map[from[row]] = codes[i] + 1;
+    for (uint32_t k = 0; k < misses->n; k++) {
+        uint32_t code = from[batch_row(batch, misses->at[k])];
+        cache->map[code / MAP_PAGE][code % MAP_PAGE] = misses->codes[k] + 1;
     }
     return TCUDB_OK;
 }

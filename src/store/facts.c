@@ -5,6 +5,7 @@
  * type that the compiler vectorises, below 1 ns a value; with NULLs a branch a row. Num columns have bounds as long
  * as all values are finite and of one scale (then they order as integers).
  */
+#include "base/hot.h"
 #include "store/store_int.h"
 
 #include <assert.h>
@@ -98,7 +99,7 @@ void facts_init(ColData *col, Type type)
     col->pub.min.type = col->pub.max.type = type_phys(type) == PHYS_STR ? TYPE(TYPE_INT8) : type;
 }
 
-void facts_add(ColData *col, Type type, const uint8_t *data, const uint8_t *valid, uint32_t from, uint32_t n)
+HOT void facts_add(ColData *col, Type type, const uint8_t *data, const uint8_t *valid, uint32_t from, uint32_t n)
 {
     SegColumn *facts = &col->pub;
     assert(facts->rows == from);

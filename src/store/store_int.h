@@ -33,8 +33,8 @@ typedef struct DictCache {
     Dict *dict;
     uint64_t from_id; /* VEC_DICT input: the dictionary that `map` maps from */
     const Str *from_values;
-    uint32_t *map; /* code + 1; 0: not known yet */
-    uint32_t map_size;
+    uint32_t **map; /* pages of code + 1; 0, or no page: not known yet */
+    uint32_t map_pages;
     uint64_t hashes[1024];
     uint32_t codes[1024]; /* code + 1 */
 } DictCache;

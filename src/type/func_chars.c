@@ -31,11 +31,11 @@ static bool is_alnum(int32_t c)
 typedef enum CaseMode { CASE_LOWER, CASE_UPPER, CASE_TITLE } CaseMode;
 
 /* Changes the case of ASCII letters; false: the text has other characters. Without branches. */
-HOT static bool map_ascii(Str s, char first, char *to)
+HOT static bool map_ascii(const char *s, size_t n, char first, char *to)
 {
     unsigned char all = 0;
-    for (uint32_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.ptr[i];
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
         all |= c;
         to[i] = (char)(c ^ ((unsigned char)(c - (unsigned char)first) < 26 ? 0x20 : 0));
     }
@@ -50,7 +50,7 @@ static tcudb_status map_case(EvalCtx *ctx, Str s, CaseMode mode, Str *out, Error
     char *to = arena_alloc_raw(ctx->arena, (size_t)s.len * 3 + 4, err); /* a mapping may need a byte or two more */
     TRY_PTR(to);
     char *at = to;
-    if (mode != CASE_TITLE && map_ascii(s, mode == CASE_UPPER ? 'a' : 'A', to)) {
+    if (mode != CASE_TITLE && map_ascii(s.ptr, s.len, mode == CASE_UPPER ? 'a' : 'A', to)) {
         *out = (Str){to, s.len};
         return TCUDB_OK;
     }
@@ -78,16 +78,53 @@ tcudb_status text_fold(EvalCtx *ctx, Str s, Str *out, Error *err)
     return map_case(ctx, s, CASE_LOWER, out, err);
 }
 
+/* The run's ASCII letters; *done false: it has other characters, or is one long text. */
+static tcudb_status map_run(EvalCtx *ctx, const TextRun *run, CaseMode mode, char **to, bool *done, Error *err)
+{
+    *done = false;
+    if (run->bytes > RUN_BYTES) return TCUDB_OK;
+    *to = arena_alloc_raw(ctx->arena, run->bytes + 1, err);
+    TRY_PTR(*to);
+    *done = map_ascii(run->ptr, run->bytes, mode == CASE_UPPER ? 'a' : 'A', *to);
+    return TCUDB_OK;
+}
+
+static tcudb_status map_rows(EvalCtx *ctx, const Vector *texts, const uint16_t *sel, uint32_t n, CaseMode mode,
+                             Str *out, Error *err)
+{
+    const Str *from = texts->data;
+    const uint32_t stride = STRIDE(*texts);
+    for (uint32_t i = 0; i < n;) {
+        TextRun run = text_run(texts, sel, i, n, RUN_BYTES);
+        char *to = NULL;
+        bool done;
+        TRY(map_run(ctx, &run, mode, &to, &done, err));
+        for (; i < run.end; i++) {
+            uint32_t row = sel == NULL ? i : sel[i];
+            Str s = from[row * stride];
+            if (done)
+                out[row] = (Str){to, s.len};
+            else
+                TRY(map_case(ctx, s, mode, &out[row], err));
+            if (done) to += s.len;
+        }
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status text_fold_rows(EvalCtx *ctx, const Vector *texts, const uint16_t *sel, uint32_t n, Str *out, Error *err)
+{
+    return map_rows(ctx, texts, sel, n, CASE_LOWER, out, err);
+}
+
 KERNEL(text_lower)
 {
-    UNARY_ROWS(Str, Str, TRY(map_case(ctx, x, CASE_LOWER, &r, err)));
-    return TCUDB_OK;
+    return map_rows(ctx, &args[0], sel, n, CASE_LOWER, out->data, err);
 }
 
 KERNEL(text_upper)
 {
-    UNARY_ROWS(Str, Str, TRY(map_case(ctx, x, CASE_UPPER, &r, err)));
-    return TCUDB_OK;
+    return map_rows(ctx, &args[0], sel, n, CASE_UPPER, out->data, err);
 }
 
 KERNEL(text_initcap)

@@ -167,11 +167,12 @@ static tcudb_status padded(EvalCtx *ctx, Str s, uint32_t width, Str *out, Error 
 }
 
 /* 'abc%', the commonest pattern: mostly one word decides. */
-static void prefix_rows(const Piece *piece, const Vector *args, const uint16_t *sel, uint32_t n, bool want, Vector *out)
+static void prefix_rows(const Piece *piece, const Vector *column, const uint16_t *sel, uint32_t n, bool want,
+                        Vector *out)
 {
     enum { WORD = 8 };
-    const Str *texts = args[0].data, start = {piece->bytes, piece->len};
-    const uint32_t stride = STRIDE(args[0]), head = start.len < WORD ? start.len : WORD;
+    const Str *texts = column->data, start = {piece->bytes, piece->len};
+    const uint32_t stride = STRIDE(*column), head = start.len < WORD ? start.len : WORD;
     uint8_t *to = out->data;
     uint64_t word = 0, mask = UINT64_MAX >> (8 * (WORD - head));
     memcpy(&word, start.ptr, head);
@@ -190,31 +191,84 @@ static void prefix_rows(const Piece *piece, const Vector *args, const uint16_t *
     }
 }
 
+/* '%abc...': only in rows where the first piece stands somewhere. Runs of texts are searched at once: what is found
+ * across the end of one is not in it. */
+static tcudb_status inside_rows(const EvalCtx *ctx, const Pattern *p, const Vector *texts, const uint16_t *sel,
+                                uint32_t n, bool want, uint8_t *to, Error *err)
+{
+    enum { SEARCH_BYTES = 1 << 16 };
+    const Str *at = texts->data, what = {p->pieces[0].bytes, p->pieces[0].len};
+    const bool all = p->n == 1 && p->open_end;
+    for (uint32_t i = 0; i < n;) {
+        TextRun run = text_run(texts, sel, i, n, SEARCH_BYTES);
+        uint32_t from = 0;
+        bool hit = false;
+        if (run.bytes > SEARCH_BYTES) { /* one long text */
+            uint32_t row = sel == NULL ? i : sel[i];
+            TRY(matches(ctx, p, at[row], &hit, err));
+            to[row] = hit == want;
+            i++;
+            continue;
+        }
+        TRY(cancel_poll(ctx->cancel, err));
+        Str s = {run.ptr, (uint32_t)run.bytes};
+        for (int64_t found = text_search(s, what, 0); i < run.end; i++) {
+            uint32_t row = sel == NULL ? i : sel[i], end = (uint32_t)(at[row].ptr + at[row].len - run.ptr);
+            if (found >= 0 && found < from) found = text_search(s, what, from);
+            hit = found >= 0 && found + what.len <= end;
+            if (hit && !all) TRY(matches(ctx, p, at[row], &hit, err));
+            to[row] = hit == want;
+            from = end;
+        }
+    }
+    return TCUDB_OK;
+}
+
 static bool is_prefix(const Pattern *p)
 {
     return !p->open_start && p->open_end && p->n == 1 && p->pieces[0].literal && p->pieces[0].len > 0;
 }
 
+static bool is_inside(const Pattern *p)
+{
+    return p->open_start && p->n > 0 && p->pieces[0].literal && (p->n > 1 || p->open_end);
+}
+
+/* The texts of the live rows in lower case. */
+static tcudb_status folded(EvalCtx *ctx, Vector *texts, const uint16_t *sel, uint32_t n, Error *err)
+{
+    bool once = texts->form == VEC_CONST;
+    Str *to = arena_alloc_raw(ctx->arena, (once ? 1 : live_rows(sel, n)) * sizeof *to, err);
+    TRY_PTR(to);
+    TRY(text_fold_rows(ctx, texts, once ? NULL : sel, once ? 1 : n, to, err));
+    texts->data = to;
+    return TCUDB_OK;
+}
+
 static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool fold, bool want,
                               Vector *out, Error *err)
 {
-    const Str *texts = args[0].data, *patterns = args[1].data;
+    const Str *patterns = args[1].data;
     uint8_t *to = out->data;
     uint32_t width = args[0].type.id == TYPE_BPCHAR ? args[0].type.length : 0;
+    Vector texts = args[0];
     Pattern compiled = {0};
+    if (fold && width == 0) TRY(folded(ctx, &texts, sel, n, err));
     EACH_ROW(i, row)
     {
-        Str s = texts[row * STRIDE(args[0])], p = patterns[row * STRIDE(args[1])];
+        Str s = ((const Str *)texts.data)[row * STRIDE(texts)], p = patterns[row * STRIDE(args[1])];
         if (i == 0 || args[1].form != VEC_CONST) {
             if (fold) TRY(text_fold(ctx, p, &p, err));
             TRY(compile(ctx->arena, p, &compiled, err));
-            if (args[1].form == VEC_CONST && !fold && width == 0 && is_prefix(&compiled)) {
-                prefix_rows(&compiled.pieces[0], args, sel, n, want, out);
+            bool plain = args[1].form == VEC_CONST && texts.form != VEC_CONST && width == 0;
+            if (plain && is_inside(&compiled)) return inside_rows(ctx, &compiled, &texts, sel, n, want, to, err);
+            if (plain && is_prefix(&compiled)) {
+                prefix_rows(&compiled.pieces[0], &texts, sel, n, want, out);
                 return TCUDB_OK;
             }
         }
         if (width > 0) TRY(padded(ctx, s, width, &s, err));
-        if (fold) TRY(text_fold(ctx, s, &s, err));
+        if (fold && width > 0) TRY(text_fold(ctx, s, &s, err));
         bool hit;
         TRY(matches(ctx, &compiled, s, &hit, err));
         to[row] = hit == want;

@@ -49,7 +49,18 @@ static Str tail(Str s, uint32_t skip)
 
 KERNEL(text_length)
 {
-    UNARY_ROWS(Str, int32_t, r = (int32_t)utf8_length(x));
+    const Str *texts = args[0].data;
+    const uint32_t stride = STRIDE(args[0]);
+    int32_t *to = out->data;
+    for (uint32_t i = 0; i < n;) {
+        TextRun run = text_run(&args[0], sel, i, n, RUN_BYTES);
+        bool bytes = run.end > i + 1 && text_is_ascii(run.ptr, run.bytes);
+        for (; i < run.end; i++) {
+            uint32_t row = sel == NULL ? i : sel[i];
+            Str s = texts[row * stride];
+            to[row] = (int32_t)(bytes ? s.len : utf8_length(s));
+        }
+    }
     return TCUDB_OK;
 }
 
@@ -204,6 +215,22 @@ KERNEL(text_repeat)
 
 /* ---- cutting ----------------------------------------------------------------------------------- */
 
+/* Whether the first n bytes, or all where there are fewer, are ASCII. False where looking would take long. */
+static inline bool short_ascii(Str s, int64_t n)
+{
+    enum { WORD = 8, WORDS = 4 };
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    uint64_t all = 0, word;
+    uint32_t i = 0, len = n < s.len ? (uint32_t)n : s.len;
+    if (len > WORD * WORDS) return false;
+    for (; i + WORD <= len; i += WORD) {
+        memcpy(&word, s.ptr + i, WORD);
+        all |= word;
+    }
+    for (; i < len; i++) all |= (unsigned char)s.ptr[i];
+    return (all & high) == 0;
+}
+
 /* Characters start.. (1 is the first), `count` of them; count < 0: all the rest. */
 static Str slice(Str s, int64_t start, int64_t count)
 {
@@ -211,6 +238,10 @@ static Str slice(Str s, int64_t start, int64_t count)
     if (start < 1) start = 1;
     if (end <= start) return (Str){s.ptr, 0};
     if (start - 1 > s.len) return (Str){s.ptr, 0};
+    if (short_ascii(s, end < INT64_MAX ? end - 1 : start - 1)) {
+        uint32_t rest = s.len - (uint32_t)(start - 1);
+        return (Str){s.ptr + start - 1, end - start < rest ? (uint32_t)(end - start) : rest};
+    }
     Str rest = tail(s, utf8_prefix(s, (uint32_t)(start - 1)));
     if (end == INT64_MAX || end - start >= rest.len) return rest;
     rest.len = utf8_prefix(rest, (uint32_t)(end - start));
@@ -340,7 +371,7 @@ KERNEL(text_position)
     BINARY_ROWS(Str, Str, int32_t, {
         int64_t at;
         TRY(text_find(ctx, x, y, 0, &at, err));
-        r = at < 0 ? 0 : (int32_t)utf8_length((Str){x.ptr, (uint32_t)at}) + 1;
+        r = at < 0 ? 0 : (int32_t)(short_ascii(x, at) ? (uint32_t)at : utf8_length((Str){x.ptr, (uint32_t)at})) + 1;
     });
     return TCUDB_OK;
 }

@@ -185,8 +185,21 @@ void value_store(const Value *value, Phys phys, void *to);
 int32_t date_iso_week(int32_t day, int32_t *iso_year);
 int date_weekday(int32_t day);
 
-/* A copy of the buffer's text in the batch's arena; text in lower case. */
+/* A copy of the buffer's text in the batch's arena; text in lower case, and the texts of all live rows. */
 tcudb_status text_keep(EvalCtx *ctx, const Buf *buf, Str *out, Error *err) MUST_CHECK;
 tcudb_status text_fold(EvalCtx *ctx, Str s, Str *out, Error *err) MUST_CHECK;
+tcudb_status text_fold_rows(EvalCtx *ctx, const Vector *texts, const uint16_t *sel, uint32_t n, Str *out,
+                            Error *err) MUST_CHECK;
+
+/* Live rows from some one to before `end` whose texts lie side by side (text_runs.c). One alone may be longer than
+ * `most`. */
+enum { RUN_BYTES = 4096 };
+typedef struct TextRun {
+    const char *ptr;
+    size_t bytes;
+    uint32_t end;
+} TextRun;
+TextRun text_run(const Vector *texts, const uint16_t *sel, uint32_t from, uint32_t n, uint32_t most);
+bool text_is_ascii(const char *s, size_t n);
 
 #endif

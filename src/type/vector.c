@@ -147,12 +147,25 @@ static tcudb_status fill_flat(Arena *arena, const Vector *v, const uint16_t *sel
     return TCUDB_OK;
 }
 
+/* Whether the codes are c, c + 1, c + 2 ... */
+static HOT bool codes_run(const uint32_t *codes, uint32_t n)
+{
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < n; i++) differ |= (codes[i] - i) ^ codes[0];
+    return differ == 0;
+}
+
 tcudb_status vec_flatten(Arena *arena, const Vector *v, const uint16_t *sel, uint32_t n, uint32_t rows, Vector *out,
                          Error *err)
 {
     assert(n <= rows || rows == 0);
     if (v->form == VEC_FLAT) {
         *out = *v;
+        return TCUDB_OK;
+    }
+    if (v->form == VEC_DICT && sel == NULL && n > 0 && v->valid == NULL && codes_run(v->data, n)) {
+        *out = (Vector){.type = v->type, .phys = v->phys, .form = VEC_FLAT};
+        out->data = (void *)(uintptr_t)(v->values + ((const uint32_t *)v->data)[0]);
         return TCUDB_OK;
     }
     return fill_flat(arena, v, sel, n, rows, false, out, err);

@@ -58,10 +58,11 @@ def likes():
         yield where("mixed", f"mixed NOT LIKE '{start}%'")
         yield where("mixed", f"mixed ILIKE '{start}%'")
         yield where("mixed", f"mixed ILIKE '%{start.encode().upper().decode()}%'")
-    for pattern in ("", "%", "_", "%%", "abc", "abc\\%%", "%e\\", "user%", "%1@%", "%USER99%", "%ä%", "%ÿ%", "_ä%", "%.com"):
+    for pattern in ("", "%", "_", "%%", "abc", "abc\\%%", "%e\\", "user%", "%1@%", "%USER99%", "%ä%", "%ÿ%", "_ä%", "%.com", "%1%9%", "%9%_om", "%user0%@", "%heads 9%0", "%@%.%", "%_1%", "%€€%", "%😀9%", "%e%e%e%"):
         yield where("mixed", f"mixed LIKE '{pattern}'")
         yield where("mixed", f"mixed ILIKE '{pattern}'")
         yield where("sorted", f"sorted ILIKE '{pattern}'")
+        yield where("sorted", f"sorted NOT LIKE '{pattern}' AND mixed NOT ILIKE '{pattern}'")
 
 
 def tops():
@@ -81,10 +82,14 @@ def computed():
         yield where(column, f"upper({column}) = 'USER0131073@EXAMPLE.COM'")
         yield f"SELECT md5(string_agg(upper({column}) || lower({column}), '' ORDER BY i)) FROM t WHERE {ASCII} AND i % 97 < 13"
         yield f"SELECT substring({column} FROM 1 FOR 4) k, count(*), sum(length(substring({column} FROM 3))) FROM t GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 9"
+        yield f"SELECT sum(position('e' IN {column})), sum(position('1@' IN {column})), sum(strpos({column}, substr({column}, 5, 2))) FROM t"
+        yield f"""SELECT {", ".join(f"md5(string_agg(substring({column} FROM {a} FOR {b}), '' ORDER BY i))" for a, b in PIECES)}
+            FROM t WHERE i % 89 < 12"""
         yield f"SELECT count(*), count(DISTINCT left({column}, 9)), count(DISTINCT right({column}, 5)) FROM t"
     yield f"SELECT count(*), sum(length(u)) FROM (SELECT mixed u FROM t UNION SELECT upper(mixed) FROM t WHERE {ASCII}) x"
 
 
+PIECES = [(1, 4), (3, 10), (-2, 5), (1, 0), (8, 1), (9, 40), (17, 16), (1, 32), (1, 33), (40, 3)]
 QUERIES = [*ranges(), *likes(), *tops(), *computed()]
 COPY = ["CREATE TABLE made AS SELECT i, mixed, upper(sorted) AS upper, mixed || '!' AS more FROM t",
         "SELECT count(*), count(DISTINCT mixed), count(DISTINCT upper), count(DISTINCT more), min(more), max(upper) FROM made",
