@@ -159,6 +159,7 @@ static tcudb_status put_dict(Buf *buf, Disk *disk, Dict *dict, Error *err)
     TRY(put_varint(buf, count - known, err));
     const Str *values = dict_values(dict);
     for (uint32_t i = known; i < count; i++) TRY(put_text(buf, values[i], err));
+    dict_tell(dict, count);
     return TCUDB_OK;
 }
 

@@ -105,7 +105,11 @@ tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err) MUST_CHECK;
 tcudb_status dict_load_locked(Dict *dict, Error *err) MUST_CHECK;
 /* Appends the values that are not in the file yet and makes them durable. Changes `now` only. */
 tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
-/* A commit with these values took place here, or `now` is given up. cut: nobody can need what the file has more. */
+/* The commit that is under way tells of the values up to `count` in its record. */
+void dict_tell(Dict *dict, uint32_t count);
+/* A commit took place here, or `now` is given up. What the commit has neither told nor saved is not committed with it:
+ * values of rows that were undone, where the commit was about another table. cut: nobody can need what the file has
+ * more. */
 void dict_commit(Dict *dict);
 void dict_give_up(Dict *dict, bool cut);
 bool dict_is_loose(Dict *dict);

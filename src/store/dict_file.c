@@ -110,10 +110,18 @@ tcudb_status dict_save(Dict *dict, Error *err)
     return status;
 }
 
+void dict_tell(Dict *dict, uint32_t count)
+{
+    pthread_mutex_lock(&dict->lock);
+    assert(count >= dict->now.count && count <= dict_count(dict));
+    dict->now.count = count;
+    pthread_mutex_unlock(&dict->lock);
+}
+
 void dict_commit(Dict *dict)
 {
     pthread_mutex_lock(&dict->lock);
-    dict->now.count = dict_count(dict);
+    if (dict->dir == NULL) dict->now.count = dict_count(dict);
     dict->committed = dict->now;
     pthread_mutex_unlock(&dict->lock);
 }
