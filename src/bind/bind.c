@@ -93,13 +93,15 @@ static tcudb_status finish_params(Binder *b, Stmt *stmt, Error *err)
 /* The parts of a statement see one snapshot: a table that two of them change would have to be two. */
 static tcudb_status finish_steps(const Binder *b, Stmt *stmt, Error *err)
 {
-    bool changes = stmt->plan != NULL && plan_writes(stmt->plan);
+    const Stmt *of = stmt->kind == STMT_EXPLAIN ? stmt->inner : stmt;
+    bool changes = of->plan != NULL && plan_writes(of->plan);
     stmt->steps = b->steps;
     stmt->nsteps = b->nsteps;
-    if (stmt->merge) return TCUDB_OK;
-    if (b->nsteps > 0 && stmt->kind != STMT_QUERY) return error_unsupported(err, 0, "a data-modifying WITH here");
+    if (of->merge) return TCUDB_OK;
+    if (b->nsteps > 0 && stmt->kind != STMT_QUERY && stmt->kind != STMT_EXPLAIN)
+        return error_unsupported(err, 0, "a data-modifying WITH here");
     for (uint32_t i = 0; i < b->nsteps; i++) {
-        bool again = changes && str_equal(b->steps[i].table, stmt->name);
+        bool again = changes && str_equal(b->steps[i].table, of->name);
         for (uint32_t k = 0; k < i; k++) again = again || str_equal(b->steps[i].table, b->steps[k].table);
         if (again)
             return error_unsupported(err, 0, "changing \"" STR_FMT "\" twice in one statement",

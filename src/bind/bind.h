@@ -93,6 +93,7 @@ typedef struct Stmt {
     const StmtStep *steps;
     uint32_t nsteps;
     bool merge;              /* the steps are all: the first one's rows are those to be changed */
+    bool merge_again;        /* the first step looks for rows that would be changed twice, the others join anew */
     uint32_t merge_rowid;    /* of that one's columns the row id; the last is the number of the clause */
     uint64_t merge_once;     /* clauses (from bit 0) that may change a row once only */
     const TableDef *serials; /* CREATE, ALTER TABLE: sequences of its columns, to be made with it */

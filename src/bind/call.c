@@ -300,6 +300,74 @@ static tcudb_status named_call(Binder *b, const char *name, Expr **args, uint32_
     return status;
 }
 
+/* ---- named arguments: of the functions that have several of one type */
+
+enum { NAMED_MAX = 7 };
+
+typedef struct NamedFunction {
+    const char *name;
+    uint32_t nargs, needed; /* those after `needed` are 0 if they are left out */
+    const char *args[NAMED_MAX];
+} NamedFunction;
+
+static const NamedFunction *named_function(const char *name)
+{
+    static const NamedFunction functions[] = {
+        {"make_interval", 7, 0, {"years", "months", "weeks", "days", "hours", "mins", "secs"}},
+        {"make_date", 3, 3, {"year", "month", "day"}},
+        {"make_timestamp", 6, 6, {"year", "month", "mday", "hour", "min", "sec"}},
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++)
+        if (strcmp(functions[i].name, name) == 0) return &functions[i];
+    return NULL;
+}
+
+static bool has_named(const PgQuery__FuncCall *call)
+{
+    return call->n_args > 0 && NODE_IS(call->args[call->n_args - 1], NAMED_ARG_EXPR);
+}
+
+/* f(1, c => 3): the arguments in their places. */
+static tcudb_status place_named(Binder *b, Block *block, const PgQuery__FuncCall *call, const NamedFunction *f,
+                                Expr **args, Error *err)
+{
+    for (uint32_t i = 0; i < call->n_args; i++) {
+        const Node *arg = call->args[i];
+        uint32_t at = i;
+        if (NODE_IS(arg, NAMED_ARG_EXPR)) {
+            const PgQuery__NamedArgExpr *named = arg->named_arg_expr;
+            for (at = 0; at < f->nargs && strcmp(f->args[at], named->name) != 0;) at++;
+            if (at < f->nargs && args[at] != NULL)
+                return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_node_position(b, arg),
+                                "argument name \"%s\" used more than once", named->name);
+            arg = named->arg;
+        }
+        if (at >= f->nargs)
+            return error_unsupported(err, bind_node_position(b, call->args[i]), "this argument of %s", f->name);
+        TRY(bind_expr(b, block, arg, &args[at], err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status named_args(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr ***args, uint32_t *n,
+                               Error *err)
+{
+    const NamedFunction *f = named_function(bind_func_name(call));
+    assert(f != NULL);
+    *n = f->nargs;
+    *args = ARENA_ARRAY(b->arena, Expr *, f->nargs, err);
+    TRY_PTR(*args);
+    TRY(place_named(b, block, call, f, *args, err));
+    for (uint32_t i = 0; i < f->nargs; i++) {
+        if ((*args)[i] != NULL) continue;
+        if (i < f->needed)
+            return error_unsupported(err, bind_position(b, call->location), "%s without %s", f->name, f->args[i]);
+        (*args)[i] = expr_const(b->arena, &(Value){.type = TYPE(TYPE_INT4)}, 0, err);
+        TRY_PTR((*args)[i]);
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const char *name, int position, Error *err)
 {
     if (bind_is_window_name(name) && !call->agg_within_group) {
@@ -308,6 +376,7 @@ static tcudb_status refuse_call(Binder *b, const PgQuery__FuncCall *call, const 
     if (call->func_variadic) return error_unsupported(err, position, "VARIADIC");
     for (size_t i = 0; i < call->n_args; i++) {
         if (!NODE_IS(call->args[i], NAMED_ARG_EXPR)) continue;
+        if (named_function(name) != NULL) continue;
         return error_unsupported(err, bind_node_position(b, call->args[i]), "a named argument of %s", name);
     }
     if (bind_foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
@@ -362,10 +431,13 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
     Expr **args = NULL;
     if (bind_is_sequence_call(call)) return bind_sequence_call(b, block, call, out, err);
-    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err)); /* f(*) has none: it is looked up as f() */
-    TRY(bind_system_function(b, block, name, args, (uint32_t)call->n_args, position, out, err));
+    uint32_t nargs = (uint32_t)call->n_args;
+    if (has_named(call))
+        TRY(named_args(b, block, call, &args, &nargs, err));
+    else
+        TRY(bind_expr_list(b, block, call->args, nargs, &args, err)); /* f(*) has none: it is looked up as f() */
+    TRY(bind_system_function(b, block, name, args, nargs, position, out, err));
     if (*out != NULL) return plain_only(call, name, position, err);
-    TRY(qualified(
-        call, named_call(b, name, args, (uint32_t)call->n_args, position, bind_node_position(b, node), out, err), err));
+    TRY(qualified(call, named_call(b, name, args, nargs, position, bind_node_position(b, node), out, err), err));
     return plain_only(call, name, position, err);
 }

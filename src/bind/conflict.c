@@ -211,6 +211,7 @@ static tcudb_status do_update(Upsert *u, const PgQuery__InsertStmt *node, const 
     TRY(updated_row(u, node->on_conflict_clause, exprs + n + 1, err));
     TRY(bind_plan_apply(u->b, u->joined, &u->applies, &u->joined, err));
     TRY(plan_project(u->b->arena, u->joined, exprs, 2 * n + 2, &insert->inputs[0], err));
+    TRY(bind_generated_columns(u->b, u->def, &insert->inputs[0], n + 1, NULL, err));
     return check_updated(u, insert, err);
 }
 
@@ -221,8 +222,6 @@ tcudb_status bind_on_conflict(Binder *b, const PgQuery__InsertStmt *node, const 
     TRY(arbiter(b, u.def, clause, &insert->modify.arbiter, err));
     insert->modify.conflict = CONFLICT_SKIP;
     if (clause->action != PG_QUERY__ON_CONFLICT_ACTION__ONCONFLICT_UPDATE) return TCUDB_OK;
-    if (bind_has_generated(u.def))
-        return error_unsupported(err, 0, "ON CONFLICT DO UPDATE of a table with generated columns");
     insert->modify.conflict = CONFLICT_UPDATE;
     assert(insert->modify.arbiter < u.def->nkeys);
     return do_update(&u, node, table, insert, err);

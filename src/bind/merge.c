@@ -4,6 +4,8 @@
  *     step 1   source [LEFT] JOIN target, each row with the number of the first WHEN that takes it; rows of none go
  *     steps    DELETE, UPDATE and INSERT of the rows whose WHEN says so, read from what step 1 kept
  *
+ * If the join gives the same rows whenever it runs (only tables, nothing volatile), it is made anew in each step, and
+ * step 1 looks for rows of the target that would be changed twice: what is kept costs an expression a value.
  * The later plans are plans of their own, so the kept rows stand in them under the columns of the join, which is what
  * the clauses' expressions are bound to. That no row of the target is changed twice is seen to when step 1 has run.
  */
@@ -22,6 +24,7 @@ typedef struct Merge {
     PlanCol action; /* number of the clause, from 1 */
     ColId rowid, first;
     KeptRows *kept;
+    bool again;       /* the join is made in each step, instead of being kept */
     NamedExpr **rows; /* of each clause that has one: the target's new columns */
 } Merge;
 
@@ -233,6 +236,7 @@ static tcudb_status rows_for(Merge *m, const PgQuery__MergeStmt *node, PgQuery__
         TRY(bind_and_or(m->b, EXPR_OR, any, one, &any, err));
     }
     if (any == NULL) return TCUDB_OK;
+    if (m->again) return bind_plan_filter(m->b, m->join, any, out, err);
     Plan *values = plan_new(m->b->arena, PLAN_VALUES, 0, m->join->ncols, err);
     TRY_PTR(values);
     memcpy(values->cols, m->join->cols, m->join->ncols * sizeof *values->cols);
@@ -272,14 +276,34 @@ static tcudb_status add_step(Merge *m, Plan *plan, KeptRows *kept, Error *err)
     return TCUDB_OK;
 }
 
-/* An UPDATE of every column. */
-static tcudb_status set_all(Merge *m, Plan *update, Error *err)
+static bool is_set(const Merge *m, const PgQuery__MergeStmt *node, uint32_t col)
 {
-    uint32_t *columns = ARENA_ARRAY(m->b->arena, uint32_t, m->def->ncols, err);
-    TRY_PTR(columns);
-    for (uint32_t c = 0; c < m->def->ncols; c++) columns[c] = c;
-    update->modify.columns = columns;
-    update->modify.ncolumns = update->modify.nset = m->def->ncols;
+    for (size_t i = 0; i < node->n_merge_when_clauses; i++)
+        if (node->merge_when_clauses[i]->merge_when_clause->command_type == PG_QUERY__CMD_TYPE__CMD_UPDATE &&
+            m->rows[i][col].expr != NULL)
+            return true;
+    return false;
+}
+
+/* Whether an UPDATE needs the whole new row: for checks, generated columns and keys. */
+static bool needs_row(const Merge *m, const PgQuery__MergeStmt *node)
+{
+    bool needs = m->def->nchecks > 0 || bind_has_generated(m->def);
+    for (uint32_t k = 0; k < m->def->nkeys; k++)
+        for (uint32_t i = 0; i < m->def->keys[k].ncols; i++) needs = needs || is_set(m, node, m->def->keys[k].cols[i]);
+    return needs;
+}
+
+/* The columns that a step gives values to. */
+static tcudb_status given_columns(Merge *m, const PgQuery__MergeStmt *node, PlanKind kind, uint32_t **out, uint32_t *n,
+                                  Error *err)
+{
+    bool all = kind == PLAN_INSERT || needs_row(m, node);
+    *n = 0;
+    *out = ARENA_ARRAY(m->b->arena, uint32_t, m->def->ncols, err);
+    TRY_PTR(*out);
+    for (uint32_t c = 0; c < m->def->ncols && kind != PLAN_DELETE; c++)
+        if (all || is_set(m, node, c)) (*out)[(*n)++] = c;
     return TCUDB_OK;
 }
 
@@ -300,21 +324,94 @@ static tcudb_status change_step(Merge *m, const PgQuery__MergeStmt *node, PgQuer
         exprs[n].expr = expr_col(b->arena, m->rowid, TYPE(TYPE_INT8), 0, err);
         TRY_PTR(exprs[n++].expr);
     }
-    for (uint32_t c = 0; c < m->def->ncols && plan_kind != PLAN_DELETE; c++, n++) {
+    uint32_t *columns = NULL, ncolumns = 0;
+    TRY(given_columns(m, node, plan_kind, &columns, &ncolumns, err));
+    for (uint32_t i = 0; i < ncolumns; i++, n++) {
+        const uint32_t c = columns[i];
         const char *name = bind_name(b, m->def->cols[c].name, err);
         TRY_PTR(name);
         TRY(column_value(m, node, kind, c, &exprs[n].expr, err));
         exprs[n].col = bind_new_col(b, m->def->cols[c].type, name);
     }
     TRY(plan_project(b->arena, rows, exprs, n, &rows, err));
+    if (m->again) TRY(plan_copy(b->arena, rows, &b->next_col, &rows, err));
     if (plan_kind != PLAN_DELETE) TRY(bind_generated_columns(b, m->def, &rows, first, NULL, err));
     change = plan_new(b->arena, plan_kind, 1, 0, err);
     TRY_PTR(change);
     change->inputs[0] = rows;
     change->modify.table = m->def->name;
     if (plan_kind != PLAN_DELETE) TRY(bind_row_checks(b, m->def, rows->cols + first, change, err));
-    if (plan_kind == PLAN_UPDATE) TRY(set_all(m, change, err));
+    if (plan_kind == PLAN_UPDATE) {
+        change->modify.columns = columns;
+        change->modify.ncolumns = change->modify.nset = ncolumns;
+    }
     return add_step(m, change, none, err);
+}
+
+/* ---- a join that is made in each step */
+
+static tcudb_status note_volatile(void *ctx, Expr **slot, Error *err)
+{
+    bool *yes = ctx;
+    (void)err;
+    *yes = *yes || expr_volatile(*slot);
+    return TCUDB_OK;
+}
+
+/* Whether a plan gives the same rows each time. */
+static tcudb_status gives_the_same(Plan *plan, bool *same, Error *err)
+{
+    bool changes = false;
+    TRY(plan_each_expr(plan, note_volatile, &changes, err));
+    switch (plan->kind) {
+    case PLAN_SCAN:
+    case PLAN_FILTER:
+    case PLAN_PROJECT:
+    case PLAN_JOIN:
+    case PLAN_AGGREGATE: break;
+    case PLAN_VALUES: changes = changes || plan->values.kept != NULL; break;
+    case PLAN_DISTINCT: changes = changes || plan->distinct.non > 0; break;
+    default: changes = true; break;
+    }
+    *same = *same && !changes;
+    for (uint32_t i = 0; i < plan->ninputs && *same; i++) TRY(gives_the_same(plan->inputs[i], same, err));
+    return TCUDB_OK;
+}
+
+/* Row ids that clauses which may change a row once only would take twice. */
+static tcudb_status twice_step(Merge *m, const PgQuery__MergeStmt *node, Error *err)
+{
+    Binder *b = m->b;
+    Expr *any = NULL, *many = NULL;
+    Plan *rows = NULL;
+    for (size_t i = 0; i < node->n_merge_when_clauses; i++) {
+        Expr *one = NULL;
+        if (!node->merge_when_clauses[i]->merge_when_clause->matched) continue;
+        TRY(compare_action(m, "=", (int32_t)i + 1, &one, err));
+        TRY(bind_and_or(b, EXPR_OR, any, one, &any, err));
+    }
+    if (any == NULL) TRY(compare_action(m, "<", 0, &any, err));
+    TRY(bind_plan_filter(b, m->join, any, &rows, err));
+    Plan *groups = plan_new(b->arena, PLAN_AGGREGATE, 1, 2, err);
+    TRY_PTR(groups);
+    groups->inputs[0] = rows;
+    groups->agg.ngroups = groups->agg.naggs = 1;
+    groups->agg.groups = ARENA_NEW(b->arena, NamedExpr, err);
+    TRY_PTR(groups->agg.groups);
+    groups->agg.aggs = ARENA_NEW(b->arena, AggCall, err);
+    TRY_PTR(groups->agg.aggs);
+    groups->cols[0] = (PlanCol){.id = m->rowid, .type = TYPE(TYPE_INT8), .name = "rowid"};
+    groups->cols[1] = bind_new_col(b, TYPE(TYPE_INT8), "count");
+    groups->agg.groups[0] = (NamedExpr){groups->cols[0], expr_col(b->arena, m->rowid, TYPE(TYPE_INT8), 0, err)};
+    TRY_PTR(groups->agg.groups[0].expr);
+    groups->agg.aggs[0] = (AggCall){.col = groups->cols[1], .kind = AGG_COUNT_STAR};
+    Expr *args[2] = {expr_col(b->arena, groups->cols[1].id, TYPE(TYPE_INT8), 0, err), NULL};
+    TRY_PTR(args[0]);
+    TRY(number_const(b, 1, &args[1], err));
+    TRY(bind_call(b, FUNC_OPERATOR, ">", args, 2, 0, 0, &many, err));
+    TRY(bind_plan_filter(b, groups, many, &rows, err));
+    TRY(plan_copy(b->arena, rows, &b->next_col, &rows, err));
+    return add_step(m, rows, m->kept, err);
 }
 
 tcudb_status bind_merge(Binder *b, const PgQuery__MergeStmt *node, Stmt *stmt, Error *err)
@@ -330,7 +427,13 @@ tcudb_status bind_merge(Binder *b, const PgQuery__MergeStmt *node, Stmt *stmt, E
     TRY(bind_rows(&m, node, err));
     m.kept = ARENA_NEW(b->arena, KeptRows, err);
     TRY_PTR(m.kept);
-    TRY(add_step(&m, m.join, m.kept, err));
+    m.again = true;
+    TRY(gives_the_same(m.join, &m.again, err));
+    stmt->merge_again = m.again;
+    if (m.again)
+        TRY(twice_step(&m, node, err));
+    else
+        TRY(add_step(&m, m.join, m.kept, err));
     stmt->merge = true;
     stmt->name = m.def->name;
     for (size_t i = 0; i < node->n_merge_when_clauses; i++)

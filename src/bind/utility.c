@@ -244,6 +244,8 @@ static tcudb_status bind_explain(Binder *b, const PgQuery__ExplainStmt *node, St
     TRY_PTR(inner);
     inner->ast = b->ast;
     TRY(bind_any(b, node->query, inner, err));
+    inner->steps = b->steps;
+    inner->nsteps = b->nsteps;
     stmt->inner = inner;
     return TCUDB_OK;
 }

@@ -193,14 +193,28 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
     return explain->json ? print_json(run, explain, phys, err) : print_text(run, explain, phys, err);
 }
 
+/* MERGE, a data-modifying WITH: the plans that run before the statement's own, one after the other. */
+static tcudb_status explain_steps(Run *run, const Stmt *inner, Explain *explain, Error *err)
+{
+    if (explain->analyze || explain->json)
+        return error_unsupported(err, 0, "EXPLAIN (%s) of %s", explain->analyze ? "ANALYZE" : "FORMAT JSON",
+                                 inner->merge ? "MERGE" : "a data-modifying WITH");
+    for (uint32_t i = 0; i < inner->nsteps; i++) {
+        TRY(buf_printf(&explain->out, err, "Step %u:\n", i + 1));
+        TRY(explain_plan(run, inner, inner->steps[i].plan, explain, err));
+    }
+    if (inner->plan == NULL) return TCUDB_OK;
+    TRY(buf_printf(&explain->out, err, "Step %u:\n", inner->nsteps + 1));
+    return explain_plan(run, inner, inner->plan, explain, err);
+}
+
 static tcudb_status explain_inner(Run *run, Explain *explain, Error *err)
 {
     const Stmt *inner = run->stmt->inner;
     assert(inner != NULL);
     TRY(read_options(run->stmt, explain, err));
     if (inner->kind == STMT_EXECUTE) TRY(session_bind_execute(run, inner, &inner, err));
-    if (run->stmt->nsteps > 0 || inner->nsteps > 0)
-        return error_unsupported(err, 0, "EXPLAIN of %s", inner->merge ? "MERGE" : "a data-modifying WITH");
+    if (inner->nsteps > 0) return explain_steps(run, inner, explain, err);
     if (inner->plan == NULL) return error_unsupported(err, 0, "EXPLAIN %s", inner->tag);
     if (inner->kind == STMT_CREATE_TABLE && explain->analyze)
         return error_unsupported(err, 0, "EXPLAIN ANALYZE of CREATE TABLE AS");

@@ -75,10 +75,18 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static tcudb_status changed_twice(Error *err)
+{
+    error_set(err, SQLSTATE_CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
+    error_hint(err, "Ensure that not more than one source row matches any one target row.");
+    return TCUDB_ERROR;
+}
+
 /* MERGE may not change a row twice. */
 static tcudb_status check_once(Run *run, const KeptRows *rows, uint32_t ncols, Error *err)
 {
     const Stmt *stmt = run->stmt;
+    if (stmt->merge_again) return rows->nrows == 0 ? TCUDB_OK : changed_twice(err);
     int64_t *ids = ARENA_ARRAY(run->arena, int64_t, rows->nrows + 1, err);
     TRY_PTR(ids);
     size_t n = 0;
@@ -89,10 +97,7 @@ static tcudb_status check_once(Run *run, const KeptRows *rows, uint32_t ncols, E
     }
     qsort(ids, n, sizeof *ids, by_id);
     for (size_t i = 1; i < n; i++) {
-        if (ids[i] != ids[i - 1]) continue;
-        error_set(err, SQLSTATE_CARDINALITY_VIOLATION, "MERGE command cannot affect row a second time");
-        error_hint(err, "Ensure that not more than one source row matches any one target row.");
-        return TCUDB_ERROR;
+        if (ids[i] == ids[i - 1]) return changed_twice(err);
     }
     return TCUDB_OK;
 }

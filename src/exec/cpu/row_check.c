@@ -52,8 +52,8 @@ static tcudb_status old_value(const RowCheckStage *s, Worker *w, uint64_t id, ui
 }
 
 /* The whole new row, each column as a constant. */
-static tcudb_status whole_row(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, Vector **out,
-                              Error *err)
+static tcudb_status whole_row(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, uint32_t shift,
+                              Vector **out, Error *err)
 {
     Vector *cols = ARENA_ARRAY(worker_arena(w), Vector, s->def->ncols, err);
     TRY_PTR(cols);
@@ -63,19 +63,20 @@ static tcudb_status whole_row(const RowCheckStage *s, Worker *w, const Batch *ba
             TRY(old_value(s, w, (uint64_t)id.i64, c, &cols[c], err));
             continue;
         }
-        Value value = vec_value(&batch->cols[s->at[c]], row);
+        Value value = vec_value(&batch->cols[s->at[c] + shift], row);
         TRY(vec_const(worker_arena(w), &value, &cols[c], err));
     }
     *out = cols;
     return TCUDB_OK;
 }
 
-static tcudb_status failed(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, const char *check,
-                           const ColumnDef *null, Error *err)
+/* shift: by how many columns the row stands further than the one that the statement brings. */
+static tcudb_status failed(const RowCheckStage *s, Worker *w, const Batch *batch, uint32_t row, uint32_t shift,
+                           const char *check, const ColumnDef *null, Error *err)
 {
     Buf buf;
     Vector *cols = NULL;
-    TRY(whole_row(s, w, batch, row, &cols, err));
+    TRY(whole_row(s, w, batch, row, shift, &cols, err));
     buf_init(&buf, s->x->env->mem);
     tcudb_status status = row_text(&buf, cols, NULL, s->def->ncols, 0, true, err);
     if (status == TCUDB_OK && null != NULL) {
@@ -112,16 +113,33 @@ static uint32_t first_false(const Vector *v, const Batch *batch, uint32_t end)
     return end;
 }
 
+/* The same of the row that ON CONFLICT DO UPDATE leaves in the c-th column, where it leaves one. */
+static uint32_t first_null_left(const RowCheckStage *s, const Batch *batch, uint32_t c, uint32_t end)
+{
+    const uint32_t n = s->def->ncols;
+    const Vector *v = &batch->cols[n + 1 + c], *flag = &batch->cols[2 * n + 1];
+    if (s->plan->modify.conflict != CONFLICT_UPDATE || v->valid == NULL) return end;
+    for (uint32_t i = 0; i < end; i++) {
+        uint32_t row = batch_row(batch, i);
+        if (vec_is_null(v, row) && !vec_is_null(flag, row) && vec_value(flag, row).b) return i;
+    }
+    return end;
+}
+
 static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     RowCheckStage *s = (RowCheckStage *)stage;
-    uint32_t bad = batch->n;
+    uint32_t bad = batch->n, shift = 0;
+    const uint32_t left = s->def->ncols + 1; /* see Conflict in plan.h */
     const ColumnDef *null = NULL;
     const char *check = NULL;
     for (uint32_t c = 0; c < s->def->ncols; c++) {
         if (!s->def->cols[c].not_null || s->at[c] == ABSENT) continue;
         uint32_t at = first_null(&batch->cols[s->at[c]], batch, bad);
-        if (at < bad) null = &s->def->cols[c];
+        if (at < bad) null = &s->def->cols[c], shift = 0;
+        bad = at;
+        at = first_null_left(s, batch, c, bad);
+        if (at < bad) null = &s->def->cols[c], shift = left;
         bad = at;
     }
     Batch part = *batch; /* checks of a row with a NULL in its way are not asked */
@@ -137,9 +155,10 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
         if (at == part.n) continue;
         check = s->plan->modify.checks[i].name;
         null = NULL;
+        shift = i >= s->def->nchecks ? left : 0; /* the new row's checks come first */
         bad = part.n = at;
     }
-    if (bad < batch->n) return failed(s, w, batch, batch_row(batch, bad), check, null, err);
+    if (bad < batch->n) return failed(s, w, batch, batch_row(batch, bad), shift, check, null, err);
     return stage_push(stage->down, w, batch, err);
 }
 
