@@ -54,6 +54,17 @@ static tcudb_status group_union(Opt *opt, Plan **slot, Error *err)
     return group_columns(opt, set_op, outputs, n, slot, err);
 }
 
+/* Rows that are made one at the end need not be made one on the way: (A UNION B) UNION C groups once. */
+static void keep_repeats(Plan *set_op)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        Plan *input = set_op->inputs[i];
+        if (input->kind != PLAN_SET_OP || input->set_op.kind != SET_UNION) continue;
+        input->set_op.all = true;
+        keep_repeats(input);
+    }
+}
+
 /* NULLs are equal to set operations and to no join: where neither side has any, a join does. */
 static bool joins_alike(Opt *opt, const Plan *set_op)
 {
@@ -130,6 +141,7 @@ static tcudb_status group_argument(Opt *opt, Plan *agg, Error *err)
 static tcudb_status visit(Opt *opt, Plan **slot, Error *err)
 {
     Plan *plan = *slot;
+    if (plan->kind == PLAN_SET_OP && plan->set_op.kind == SET_UNION && !plan->set_op.all) keep_repeats(plan);
     for (uint32_t i = 0; i < plan->ninputs; i++) TRY(visit(opt, &plan->inputs[i], err));
     if (plan->kind == PLAN_DISTINCT && plan->distinct.non == 0) return group_distinct(opt, slot, err);
     if (plan->kind == PLAN_SET_OP && plan->set_op.kind == SET_UNION && !plan->set_op.all)

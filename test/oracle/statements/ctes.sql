@@ -1,0 +1,17 @@
+-- What every scan of a CTE asks of a column sinks into it; unions of unions.
+create table o(y int, m int, k int, n numeric(7,2), v varchar(9));
+insert into o select 2000 + i % 5, 1 + i % 12, i % 9, i * 1.25, 'v' || i % 4 from generate_series(1, 400) i;
+insert into o values (null, 1, 2, 3, 'x'), (2001, null, null, null, null);
+with t as (select y, k, sum(n) s, count(*) c from o group by y, k) select a.k, a.s, b.s, a.c from t a, t b where a.k = b.k and a.y = 2001 and b.y = 2002 and a.s > 0 order by 1;
+with t as (select y, k, sum(n) s from o group by y, k) select a.k, a.s, b.s from t a left join t b on a.k = b.k and b.y = 2002 where a.y = 2001 order by 1;
+with t as (select y, k, sum(n) s from o group by y, k) select * from t where y = 2001 union all select * from t where y is null order by 1, 2;
+with t as (select y, k, sum(n) s from o group by y, k) select * from t where y = 2001 and s > 100 union all select * from t where s > 500 order by 1, 2;
+with t as (select 'a' as kind, y, m, sum(n) s from o group by y, m union all select 'b', y, m, max(n) from o where k > 3 group by y, m) select p.m, p.s, q.s, r.s from t p join t q on p.m = q.m join t r on r.m = q.m where p.kind = 'a' and p.y = 2000 and q.kind = 'b' and q.y = 2001 and r.kind = 'a' and r.y = 2003 order by 1, 2, 3, 4;
+with t as (select y, m, rank() over (partition by y order by n) r from o) select a.y, a.m, b.r from t a, t b where a.y = 2001 and b.y = 2002 and a.r = b.r and a.r < 5 and b.m < 9 order by 1, 2, 3;
+with t as (select y, m, n from o order by n desc limit 20) select a.n, b.n from t a, t b where a.y = 2001 and b.y = 2002 and a.m < b.m order by 1, 2;
+with t as (select y, k, count(*) c from o group by y, k), u as (select y, sum(c) c from t where k < 5 group by y) select a.y, a.c, b.c from u a, u b, t where a.y = 2001 and b.y = 2003 and t.y = 2002 and t.k = 1 order by 1;
+with t as materialized (select y, k from o) select count(*) from t a, t b where a.y = 2001 and b.y between 2003 and 2004 and a.k = b.k;
+with recursive t(i, y) as (select 1, 2001 union all select i + 1, y + 1 from t where i < 6) select * from t a, t b where a.y = 2003 and b.y = 2005;
+with t as (select y, k from o) select y, (select count(*) from t b where b.y = 2002 and b.k = a.k) from t a where a.y = 2001 and a.k < 2 order by 1, 2;
+select y, k from o where y = 2001 union select y, k from o where y = 2002 union select y + 1, k from o where y = 2001 union all select 1, 1 order by 1, 2;
+select v, n from o where k = 1 union (select v, n * 1.00 from o where k = 1 union select v, n from o where k = 2) except select v, n from o where k = 3 order by 1, 2;
