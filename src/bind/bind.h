@@ -100,6 +100,9 @@ typedef struct Stmt {
     uint32_t nserials;
     Str set_name, set_value; /* set_config('name', 'value', local): a query that also sets; name.ptr NULL: none */
     bool set_local;
+    Plan *moved; /* UPDATE of keys that ON UPDATE CASCADE follows: their old values, then their new ones; or NULL */
+    const uint32_t *moved_columns; /* of the table */
+    uint32_t nmoved;
     int param_position, param_number; /* of the first $n; 0: there is none */
     const Ast *ast;                   /* of the statement itself (PREPARE: of the inner one) */
 } Stmt;

@@ -453,6 +453,8 @@ tcudb_status bind_constraint_free_name(Binder *b, const TableBuild *t, const cha
 /* ---- reference.c: FOREIGN KEY, REFERENCES; of the one column given, or of those that it names (col NULL) */
 tcudb_status bind_reference(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                             Error *err) MUST_CHECK;
+/* Whether rows follow (ON UPDATE CASCADE) a change of these columns of the table. */
+tcudb_status bind_is_followed(Binder *b, const TableDef *def, const bool *set, bool *yes, Error *err) MUST_CHECK;
 /* *yes becomes true if the note is a foreign key of that column (among others). */
 tcudb_status bind_reference_mentions(Binder *b, const NoteDef *note, Str col, bool *yes, Error *err) MUST_CHECK;
 /* ---- like.c: LIKE in CREATE TABLE; room: how many columns and constraints it may bring */

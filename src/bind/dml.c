@@ -575,6 +575,40 @@ static tcudb_status update_input(Binder *b, Change *change, const NewRow *row, b
     return TCUDB_OK;
 }
 
+/* Old and new values of the keys' columns, if rows of other tables follow their change: a plan of its own. With FROM a
+ * row may match several times, and which match it takes is known only to the UPDATE. */
+static tcudb_status moved_keys(Binder *b, const Change *change, const NewRow *row, Stmt *stmt, Error *err)
+{
+    const TableDef *def = change->def;
+    bool followed = false;
+    if (def->nkeys == 0 || def->temp != TEMP_NONE || change->others != NULL) return TCUDB_OK;
+    TRY(bind_is_followed(b, def, row->set, &followed, err));
+    if (!followed) return TCUDB_OK;
+    uint32_t *columns = ARENA_ARRAY(b->arena, uint32_t, def->ncols, err), n = 0;
+    TRY_PTR(columns);
+    NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, (size_t)2 * def->ncols, err);
+    TRY_PTR(exprs);
+    for (uint32_t c = 0; c < def->ncols; c++) {
+        bool of_key = false;
+        for (uint32_t k = 0; k < def->nkeys; k++)
+            for (uint32_t i = 0; i < def->keys[k].ncols; i++) of_key = of_key || def->keys[k].cols[i] == c;
+        if (of_key && row->set[c] && expr_volatile(row->exprs[c].expr)) return TCUDB_OK;
+        if (of_key) columns[n++] = c;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const NamedExpr *new = &row->exprs[columns[i]];
+        exprs[i].col = bind_new_col(b, def->cols[columns[i]].type, new->col.name);
+        exprs[i].expr = expr_col(b->arena, change->first + columns[i], exprs[i].col.type, 0, err);
+        TRY_PTR(exprs[i].expr);
+        exprs[n + i].col = bind_new_col(b, new->col.type, new->col.name);
+        exprs[n + i].expr = new->expr;
+    }
+    TRY(plan_project(b->arena, change->plan, exprs, 2 * n, &stmt->moved, err));
+    stmt->moved_columns = columns;
+    stmt->nmoved = n;
+    return plan_copy(b->arena, stmt->moved, &b->next_col, &stmt->moved, err);
+}
+
 tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt, Error *err)
 {
     Change change = {0};
@@ -588,6 +622,7 @@ tcudb_status bind_update(Binder *b, const PgQuery__UpdateStmt *node, Stmt *stmt,
     TRY(change_where(b, &change, node->where_clause, err));
     TRY(bind_plan_apply(b, change.plan, &change.applies, &change.plan, err));
     TRY(complete_columns(b, &change, row.exprs, err));
+    TRY(moved_keys(b, &change, &row, stmt, err));
     Plan *update = plan_new(b->arena, PLAN_UPDATE, 1, 0, err);
     TRY_PTR(update);
     TRY(update_input(b, &change, &row, node->n_returning_list > 0, update, err));

@@ -237,3 +237,21 @@ tcudb_status bind_reference_mentions(Binder *b, const NoteDef *note, Str col, bo
     for (uint32_t i = 0; is && i < r.n; i++) *yes = *yes || str_equal(r.cols[i], col);
     return TCUDB_OK;
 }
+
+tcudb_status bind_is_followed(Binder *b, const TableDef *def, const bool *set, bool *yes, Error *err)
+{
+    Txn *txn = b->env->txn;
+    *yes = false;
+    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
+        Reference *list;
+        uint32_t n;
+        TRY(reference_list(b->arena, table_def(txn_table_at(txn, t)), &list, &n, err));
+        for (uint32_t i = 0; i < n; i++) {
+            if (list[i].on_update != REFERENCE_CASCADE || !str_equal(list[i].table, def->name)) continue;
+            for (uint32_t k = 0; k < list[i].n; k++)
+                for (uint32_t c = 0; c < def->ncols; c++)
+                    *yes = *yes || (set[c] && str_equal(def->cols[c].name, list[i].keys[k]));
+        }
+    }
+    return TCUDB_OK;
+}

@@ -183,7 +183,10 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
         References *references;
         TRY(session_references_begin(run, inner, &references, err));
         start = now_ms();
-        TRY(session_with_sequences(run, inner->asks_sequences ? inner : run->stmt, exec_plan, phys, err));
+        tcudb_status status =
+            session_with_sequences(run, inner->asks_sequences ? inner : run->stmt, exec_plan, phys, err);
+        if (status != TCUDB_OK) session_references_free(references);
+        TRY(status);
         run->report.seconds = 1e-3 * (now_ms() - start);
         TRY(session_references_end(references, err));
     } else {

@@ -8,8 +8,9 @@
  *
  * A stack of tasks follows the consequences in PostgreSQL's order, depth first: for each foreign key that refers to the
  * table, from the oldest, orphans are an error (NO ACTION, RESTRICT), are deleted, or set to NULL or to defaults, which
- * changes that table in turn; then the table's own foreign keys are asked for orphans. Which key became which is not
- * known, so ON UPDATE CASCADE is refused where it would have something to do.
+ * changes that table in turn; then the table's own foreign keys are asked for orphans. ON UPDATE CASCADE needs to know
+ * which key became which: the UPDATE has a plan for that (stmt->moved), which runs before it. Where it has none (with
+ * FROM, in MERGE, for the tables that follow in turn), it is refused if there is an orphan.
  *
  * Cost: an anti join of both tables a constraint and statement: rows are best changed many at a time.
  */
@@ -45,6 +46,10 @@ struct References {
     AddedRows *added; /* by `own`; NULL: not known */
     Reference *own;   /* of the table that they are added to */
     uint32_t nown;
+    Referring *following; /* the foreign keys that follow moved keys, and which became which: lists for VALUES */
+    AddedRows *moved;     /* cols: places among the moved columns */
+    uint32_t nfollowing, nmoved;
+    uint64_t moved_rows;
     Buf sql;
 };
 
@@ -135,10 +140,12 @@ static bool adds_few(const Plan *plan)
            input->values.nrows <= FEW_ROWS && plan->ncols == 0 && plan->modify.conflict == CONFLICT_FAIL;
 }
 
-static void free_added(References *s)
+void session_references_free(References *s)
 {
+    if (s == NULL) return;
     for (uint32_t i = 0; i < s->nown; i++) buf_free(&s->added[i].list);
-    s->nown = 0;
+    for (uint32_t i = 0; i < s->nfollowing; i++) buf_free(&s->moved[i].list);
+    s->nown = s->nfollowing = 0;
 }
 
 tcudb_status session_references_run(References *s, const Stmt *stmt, bool *done, Error *err)
@@ -153,9 +160,83 @@ tcudb_status session_references_run(References *s, const Stmt *stmt, bool *done,
     if (!*done) return TCUDB_OK;
     plan->ncols = plan->inputs[0]->ncols;
     plan->cols = plan->inputs[0]->cols;
-    tcudb_status status = session_run_plan_into(s->run, stmt, plan, add_batch, s, err);
-    if (status != TCUDB_OK) free_added(s);
+    return session_run_plan_into(s->run, stmt, plan, add_batch, s, err);
+}
+
+/* ---- keys that become others ------------------------------------------------------------------- */
+
+enum { MOVED_MAX = 100000 };
+
+static tcudb_status followers(References *s, const Stmt *stmt, Error *err)
+{
+    Run *run = s->run;
+    const TableDef *def = table_def(txn_table(run->session->txn, stmt->name));
+    Referring *list;
+    uint32_t n;
+    TRY(session_referring(run, stmt->name, &list, &n, err));
+    s->following = list;
+    s->moved = ARENA_ARRAY(run->arena, AddedRows, n + 1, err);
+    TRY_PTR(s->moved);
+    for (uint32_t i = 0; i < n; i++) {
+        const Reference *r = &list[i].reference;
+        if (r->on_update != REFERENCE_CASCADE) continue;
+        AddedRows *moved = &s->moved[s->nfollowing];
+        list[s->nfollowing++] = list[i];
+        moved->reference = &list[s->nfollowing - 1].reference;
+        moved->cols = ARENA_ARRAY(run->arena, uint32_t, r->n, err);
+        TRY_PTR(moved->cols);
+        buf_init(&moved->list, run->arena->mem);
+        for (uint32_t k = 0; k < r->n; k++)
+            while (!str_equal(def->cols[stmt->moved_columns[moved->cols[k]]].name, moved->reference->keys[k]))
+                moved->cols[k]++;
+    }
+    s->nmoved = stmt->nmoved;
+    return TCUDB_OK;
+}
+
+/* A row of VALUES: the old key, then the new one; nothing if they are the same. */
+static tcudb_status move_row(References *s, AddedRows *moved, const Batch *batch, uint32_t row, Buf *text, Error *err)
+{
+    bool same = true;
+    const uint32_t n = moved->reference->n;
+    for (uint32_t i = 0; i < n; i++) {
+        Value old = vec_value(&batch->cols[moved->cols[i]], row);
+        Value new = vec_value(&batch->cols[s->nmoved + moved->cols[i]], row);
+        if (old.null) return TCUDB_OK; /* nothing refers to it */
+        same = same && !new.null &&value_compare(&old, &new) == 0;
+    }
+    if (same) return TCUDB_OK;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        Value value = vec_value(&batch->cols[(i < n ? 0 : s->nmoved) + moved->cols[i % n]], row);
+        TRY(buf_printf(&moved->list, err, "%s", i > 0 ? ", " : moved->list.len == 0 ? "(" : ", ("));
+        TRY(put_value(&moved->list, &value, text, err));
+    }
+    return buf_printf(&moved->list, err, ")");
+}
+
+static tcudb_status move_batch(void *ctx, const Batch *batch, Error *err)
+{
+    References *s = ctx;
+    Buf text;
+    tcudb_status status = TCUDB_OK;
+    s->moved_rows += batch->n;
+    if (s->moved_rows > MOVED_MAX) return TCUDB_OK; /* too many: as if they were not known */
+    buf_init(&text, s->run->arena->mem);
+    for (uint32_t i = 0; i < batch->n; i++)
+        for (uint32_t k = 0; k < s->nfollowing; k++)
+            TRY_GOTO(move_row(s, &s->moved[k], batch, batch_row(batch, i), &text, err));
+done:
+    buf_free(&text);
     return status;
+}
+
+/* The list of what a foreign key's keys became; NULL: not known, or nothing moved. */
+static const AddedRows *moved_for(const References *s, Str table, const Reference *r)
+{
+    for (uint32_t i = 0; i < s->nfollowing; i++)
+        if (str_equal(s->following[i].table, table) && str_equal(s->following[i].reference.name, r->name))
+            return s->moved_rows > MOVED_MAX || s->moved[i].list.len == 0 ? NULL : &s->moved[i];
+    return NULL;
 }
 
 /* ---- orphans ---------------------------------------------------------------------------------- */
@@ -232,6 +313,30 @@ static tcudb_status set_orphans(References *s, Str table, const Reference *r, co
         TRY(buf_printf(&s->sql, err, " = %s", value));
     }
     TRY(put_orphans(&s->sql, r, err));
+    return run_text(s, session_drop_batch, NULL, rows, err);
+}
+
+/* UPDATE c SET x = m.n0 FROM (VALUES (old, new), ...) AS m (o0, n0) WHERE c.x = m.o0 */
+static tcudb_status follow_moved(References *s, Str table, const Reference *r, const AddedRows *moved, uint64_t *rows,
+                                 Error *err)
+{
+    Buf *sql = &s->sql;
+    sql->len = 0;
+    TRY(buf_printf(sql, err, "UPDATE "));
+    TRY(put_table(sql, table, "c", err));
+    for (uint32_t i = 0; i < r->n; i++) {
+        TRY(buf_printf(sql, err, i == 0 ? " SET " : ", "));
+        TRY(text_quote_name(r->cols[i], sql, err));
+        TRY(buf_printf(sql, err, " = m.n%u", i));
+    }
+    TRY(buf_printf(sql, err, " FROM (VALUES %.*s) AS m (", (int)moved->list.len, moved->list.data));
+    for (uint32_t i = 0; i < 2 * r->n; i++)
+        TRY(buf_printf(sql, err, "%s%c%u", i == 0 ? "" : ", ", i < r->n ? 'o' : 'n', i % r->n));
+    for (uint32_t i = 0; i < r->n; i++) {
+        TRY(buf_printf(sql, err, i == 0 ? ") WHERE " : " AND "));
+        TRY(put_column(sql, "c", r->cols[i], err));
+        TRY(buf_printf(sql, err, " = m.o%u", i));
+    }
     return run_text(s, session_drop_batch, NULL, rows, err);
 }
 
@@ -398,10 +503,15 @@ static tcudb_status act(References *s, const Task *task, Error *err)
     const Reference *r = task->reference;
     ReferenceAction action = task->removed ? r->on_delete : r->on_update;
     Task then = {.kind = ROWS_CHANGED, .table = task->table, .cols = r->cols, .ncols = r->n}, **at = &s->tasks;
+    const AddedRows *moved = moved_for(s, task->table, r);
     uint64_t rows = 0;
     switch (action) {
     case REFERENCE_CASCADE:
-        if (!task->removed) return look(s, task, err);
+        if (!task->removed && moved == NULL) return look(s, task, err);
+        if (!task->removed) {
+            TRY(follow_moved(s, task->table, r, moved, &rows, err));
+            break;
+        }
         then.kind = ROWS_REMOVED;
         TRY(delete_orphans(s, task->table, r, &rows, err));
         break;
@@ -480,7 +590,13 @@ tcudb_status session_references_begin(Run *run, const Stmt *stmt, References **o
     TRY(new_references(run, out, err));
     Task **at = &(*out)->tasks;
     for (uint32_t i = 0; i < stmt->nsteps; i++) TRY(gather(*out, stmt->steps[i].plan, &at, err));
-    return stmt->plan == NULL ? TCUDB_OK : gather(*out, stmt->plan, &at, err);
+    if (stmt->plan != NULL) TRY(gather(*out, stmt->plan, &at, err));
+    if (stmt->moved == NULL) return TCUDB_OK;
+    Run inner = *run;
+    tcudb_status status = followers(*out, stmt, err);
+    if (status == TCUDB_OK) status = session_run_plan_into(&inner, stmt, stmt->moved, move_batch, *out, err);
+    if (status != TCUDB_OK) session_references_free(*out);
+    return status;
 }
 
 tcudb_status session_references_end(References *s, Error *err)
@@ -489,7 +605,7 @@ tcudb_status session_references_end(References *s, Error *err)
     buf_init(&s->sql, NULL);
     tcudb_status status = settle(s, err);
     buf_free(&s->sql);
-    free_added(s);
+    session_references_free(s);
     return status;
 }
 

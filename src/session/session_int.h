@@ -119,7 +119,9 @@ typedef struct References References;
 tcudb_status session_references_begin(Run *run, const Stmt *stmt, References **out, Error *err) MUST_CHECK;
 /* Runs an INSERT of few rows itself, and notes them: *done. */
 tcudb_status session_references_run(References *references, const Stmt *stmt, bool *done, Error *err) MUST_CHECK;
+/* Frees what they hold, too; references may be NULL. */
 tcudb_status session_references_end(References *references, Error *err) MUST_CHECK;
+void session_references_free(References *references); /* after a failure */
 /* Rows were added to the table by other means. */
 tcudb_status session_references_added(Run *run, Str table, Error *err) MUST_CHECK;
 /* The table has foreign keys that its definition before had not. */

@@ -99,6 +99,18 @@ tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, ui
     return session_bind(run, ast, types, ntypes, out, err);
 }
 
+static tcudb_status run_plans(Run *run, References *references, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    bool done = false;
+    TRY(session_run_steps(run, err));
+    if (stmt->merge) return TCUDB_OK;
+    assert(stmt->plan != NULL);
+    if (stmt_returns_rows(stmt)) TRY(session_columns(run->sink, stmt->plan->cols, stmt->plan->ncols, err));
+    TRY(session_references_run(references, stmt, &done, err));
+    return done ? TCUDB_OK : session_run_plan(run, stmt, stmt->plan, err);
+}
+
 static tcudb_status run_query(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
@@ -106,15 +118,11 @@ static tcudb_status run_query(Run *run, Error *err)
     if (stmt->set_name.ptr != NULL)
         TRY(session_set_to(run->session, stmt->set_name, stmt->set_value, stmt->set_local, err));
     TRY(session_references_begin(run, stmt, &references, err));
-    TRY(session_run_steps(run, err));
-    if (stmt->merge) return session_references_end(references, err);
-    assert(stmt->plan != NULL);
-    if (stmt_returns_rows(stmt)) TRY(session_columns(run->sink, stmt->plan->cols, stmt->plan->ncols, err));
-    bool done = false;
-    TRY(session_references_run(references, stmt, &done, err));
-    if (!done) TRY(session_run_plan(run, stmt, stmt->plan, err));
+    tcudb_status status = run_plans(run, references, err);
     bool nothing = run->report.rows == 0 && stmt->nsteps == 0;
-    return nothing ? TCUDB_OK : session_references_end(references, err);
+    if (status == TCUDB_OK && !nothing) return session_references_end(references, err);
+    session_references_free(references);
+    return status;
 }
 
 tcudb_status session_dispatch(Run *run, Error *err)
