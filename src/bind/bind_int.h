@@ -215,6 +215,9 @@ static inline bool bind_hidden(Str name)
 tcudb_status bind_schema_relation(Binder *b, const PgQuery__RangeVar *range, Plan **out, Error *err) MUST_CHECK;
 /* Whether a plan has free columns that the other puts out. */
 tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes, Error *err) MUST_CHECK;
+/* The error of such a plan where it must not; target: left is the table to be changed, not a join's side. */
+tcudb_status bind_refuse_reference(Binder *b, const Block *block, Plan *right, const Plan *left, bool target,
+                                   Error *err) MUST_CHECK;
 /* A scan of all columns (with the row id last if rowid != NULL). */
 tcudb_status bind_table_scan(Binder *b, const Table *table, ColId *rowid, Plan **out, Error *err) MUST_CHECK;
 tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFunction *range, Plan **out,

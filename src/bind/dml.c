@@ -313,7 +313,10 @@ static tcudb_status change_scope(Binder *b, Change *change, const PgQuery__Range
     TRY(bind_alias(b, item, range->alias, err));
     TRY(bind_scope_add(b, &change->block, item, err));
     if (nfrom == 0) return TCUDB_OK;
+    bool lateral = false;
     TRY(bind_from(b, &change->block, from, nfrom, &change->others, err));
+    TRY(bind_refers_to(b, change->others, change->plan, &lateral, err));
+    if (lateral) return bind_refuse_reference(b, &change->block, change->others, change->plan, true, err);
     return bind_plan_join(b, JOIN_INNER, change->plan, change->others, NULL, &change->plan, err);
 }
 

@@ -30,6 +30,14 @@ tcudb_status bind_bool_const(Binder *b, bool truth, int position, Expr **out, Er
     return TCUDB_OK;
 }
 
+/* Whether a literal would be read but for the length or precision of the type: such an error names no place. */
+static bool is_without_modifiers(Binder *b, Expr *literal, Type to, CastContext context)
+{
+    Expr *out = NULL;
+    Type plain = TYPE(to.id);
+    return !type_equal(plain, to) && expr_cast(b->arena, literal, plain, context, 0, &out, NULL) == TCUDB_OK;
+}
+
 tcudb_status bind_coerce(Binder *b, Expr *e, Type to, CastContext context, int position, Expr **out, Error *err)
 {
     if (e->type.id == TYPE_UNKNOWN && e->kind == EXPR_PARAM) TRY(bind_param_type(b, e, TYPE(to.id), position, &e, err));
@@ -43,7 +51,12 @@ tcudb_status bind_coerce(Binder *b, Expr *e, Type to, CastContext context, int p
     bool literal = e->kind == EXPR_CONST && e->type.id == TYPE_UNKNOWN;
     int place = literal ? e->position : position;
     tcudb_status status = expr_cast(b->arena, e, to, context, place, out, err);
-    if (status == TCUDB_ERROR && err != NULL && err->position == 0) err->position = place;
+    if (status == TCUDB_ERROR && err != NULL) {
+        if (literal && is_without_modifiers(b, e, to, context))
+            err->position = 0;
+        else if (err->position == 0)
+            err->position = place;
+    }
     return status;
 }
 

@@ -230,6 +230,58 @@ tcudb_status bind_refers_to(Binder *b, Plan *right, const Plan *left, bool *yes,
     return TCUDB_OK;
 }
 
+typedef struct Reference {
+    const Plan *left;
+    const Expr *found;
+} Reference;
+
+static bool refers(void *ctx, const Expr *e)
+{
+    Reference *r = ctx;
+    if (e->kind == EXPR_COL && plan_find_col(r->left, e->col) != NULL) r->found = e;
+    return r->found == NULL;
+}
+
+static tcudb_status look_for_reference(void *ctx, Expr **slot, Error *err)
+{
+    (void)err;
+    if (*slot != NULL) (void)expr_walk(*slot, refers, ctx);
+    return TCUDB_OK;
+}
+
+static tcudb_status find_reference(Binder *b, Plan *right, Reference *r, Error *err)
+{
+    TRY(bind_enter(b, err));
+    tcudb_status status = plan_each_expr(right, look_for_reference, r, err);
+    for (uint32_t i = 0; status == TCUDB_OK && r->found == NULL && i < right->ninputs; i++)
+        status = find_reference(b, right->inputs[i], r, err);
+    bind_leave(b);
+    return status;
+}
+
+tcudb_status bind_refuse_reference(Binder *b, const Block *block, Plan *right, const Plan *left, bool target,
+                                   Error *err)
+{
+    Reference r = {.left = left};
+    Str name = STR_LIT("?");
+    TRY(find_reference(b, right, &r, err));
+    for (uint32_t i = 0; r.found != NULL && i < block->nitems; i++)
+        for (uint32_t c = 0; !block->items[i]->join && c < block->items[i]->ncols; c++) {
+            const Expr *e = block->items[i]->cols[c].expr;
+            if (e->kind == EXPR_COL && e->col == r.found->col) name = block->items[i]->name;
+        }
+    tcudb_status status = error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, r.found == NULL ? 0 : r.found->position,
+                                   "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
+    if (target)
+        error_hint(err,
+                   "There is an entry for table \"" STR_FMT
+                   "\", but it cannot be referenced from this part of the query.",
+                   STR_ARG(name));
+    else
+        error_detail(err, "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
+    return status;
+}
+
 static tcudb_status cross(Binder *b, Plan *left, Plan *right, bool lateral, Plan **out, Error *err)
 {
     if (lateral) TRY(bind_refers_to(b, right, left, &lateral, err));

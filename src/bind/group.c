@@ -102,7 +102,9 @@ static tcudb_status bind_key(void *ctx, const Node *node, uint32_t *key, Error *
     TRY(bind_order_target(c->b, c->block, node, c->targets, "GROUP BY", &target, err));
     if (target != UINT32_MAX) {
         TRY(key_from_target(c->b, c->block, c->targets->exprs[target].expr, c->post, err));
-        return add_key(c->b, c->targets->exprs[target].expr, c->keys, key, err);
+        TRY(add_key(c->b, c->targets->exprs[target].expr, c->keys, key, err));
+        c->targets->exprs[target].expr = c->keys->exprs[*key]; /* the same node: replace_key knows it again */
+        return TCUDB_OK;
     }
     Expr *e = NULL;
     TRY(bind_expr(c->b, c->block, node, &e, err));
@@ -271,14 +273,15 @@ static bool is_key(const GroupMap *map, const Expr *key, const Expr *e)
 static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *err)
 {
     GroupMap *map = ctx;
-    if (e->kind == EXPR_CONST) return TCUDB_OK; /* GROUP BY 'x' does not make the x of other places a column */
+    bool constant = e->kind == EXPR_CONST; /* GROUP BY 'x' does not make the x of other places a column */
     for (uint32_t i = 0; i < map->ngroups; i++) {
-        if (!is_key(map, map->groups[i].expr, e)) continue;
+        const Expr *key = map->groups[i].expr;
+        if (constant ? key != e : !is_key(map, key, e)) continue;
         *replacement = expr_col(map->b->arena, map->groups[i].col.id, e->type, e->position, err);
         TRY_PTR(*replacement);
         return TCUDB_OK;
     }
-    if (e->kind != EXPR_COL || plan_find_col(map->input, e->col) == NULL) return TCUDB_OK;
+    if (e->kind != EXPR_COL || plan_find_col(map->input, e->col) == NULL) return TCUDB_OK; /* constants, too */
     bool depends = false;
     TRY(depends_on_key(map, e, &depends, err));
     return depends ? TCUDB_OK : ungrouped(map, e, err);

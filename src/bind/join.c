@@ -179,33 +179,11 @@ static tcudb_status outer_with_subqueries(Binder *b, JoinKind kind, JoinSides *s
     return bind_plan_join(b, kind, sides->left, sides->right, cond, out, err);
 }
 
-/* The name of the left entry that the right side looks at. */
-static Str lateral_name(Binder *b, const Block *block, const JoinSides *sides)
-{
-    for (uint32_t i = sides->first; i < sides->middle; i++) {
-        const ScopeItem *item = block->items[i];
-        ColId *cols = NULL;
-        uint32_t n = 0;
-        if (item->join || plan_free_cols(b->arena, sides->right, &cols, &n, NULL) != TCUDB_OK) continue;
-        for (uint32_t k = 0; k < n * item->ncols; k++) {
-            const Expr *e = item->cols[k % item->ncols].expr;
-            if (e->kind == EXPR_COL && e->col == cols[k / item->ncols]) return item->name;
-        }
-    }
-    return STR_LIT("?");
-}
-
 static tcudb_status lateral_join(Binder *b, const Block *block, JoinKind kind, JoinSides *sides, const ApplyList *list,
                                  Expr *cond, Plan **out, Error *err)
 {
-    if (kind == JOIN_RIGHT || kind == JOIN_FULL) {
-        Str name = lateral_name(b, block, sides);
-        tcudb_status status =
-            error_set(err, SQLSTATE_INVALID_COLUMN_REFERENCE,
-                      "invalid reference to FROM-clause entry for table \"" STR_FMT "\"", STR_ARG(name));
-        error_detail(err, "The combining JOIN type must be INNER or LEFT for a LATERAL reference.");
-        return status;
-    }
+    if (kind == JOIN_RIGHT || kind == JOIN_FULL)
+        return bind_refuse_reference(b, block, sides->right, sides->left, false, err);
     if (cond != NULL) { /* evaluated per left row, so the right side's plan may look at the left columns */
         TRY(bind_plan_apply(b, sides->right, list, &sides->right, err));
         TRY(bind_plan_filter(b, sides->right, cond, &sides->right, err));

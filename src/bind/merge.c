@@ -54,6 +54,8 @@ static tcudb_status bind_join_of(Merge *m, const PgQuery__MergeStmt *node, Error
     TRY(bind_alias(b, m->target, node->relation->alias, err));
     TRY(bind_scope_add(b, &m->block, m->target, err));
     TRY(bind_from_item(b, &m->block, node->source_relation, &source, &lateral, err));
+    if (lateral) TRY(bind_refers_to(b, source, target, &lateral, err));
+    if (lateral) return bind_refuse_reference(b, &m->block, source, target, true, err);
     TRY(bind_scope_conflict(&m->block, 0, 1, err));
     m->block.place = PLACE_ON;
     m->block.applies = &list;

@@ -330,7 +330,12 @@ static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, 
     TRY(bind_array_items(b, block, op->node->rexpr, &items, &n, err));
     if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
     if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);
-    for (uint32_t i = 0; i < n; i++) TRY(binary(b, op, op->name, left, items[i], &items[i], err));
+    for (uint32_t i = 0; i < n; i++) {
+        TRY(binary(b, op, op->name, left, items[i], &items[i], err));
+        if (items[i]->type.id != TYPE_BOOL)
+            return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, op->position,
+                            "op ANY/ALL (array) requires operator to yield boolean");
+    }
     *out = n == 1 ? items[0] : expr_node(b->arena, any ? EXPR_OR : EXPR_AND, TYPE(TYPE_BOOL), items, n, op->start, err);
     TRY_PTR(*out);
     return TCUDB_OK;

@@ -1,8 +1,8 @@
 """What PostgreSQL 15 has and tcudb has not is refused by name (0A000), not called unknown.
 
-src/bind/foreign.def has the names of all functions, aggregates and system relations that PostgreSQL 15 has.
+src/bind/foreign.def has the names of all functions, aggregates, system relations and settings that PostgreSQL 15 has.
 --write writes the file. Every function over types that tcudb has is called with NULLs, every
-system relation is read.
+system relation is read, every setting is set to its default and shown.
 """
 import pathlib
 import sys
@@ -25,6 +25,7 @@ LISTS = {
     "CATALOG_RELATIONS": "select relname::text from pg_class where relnamespace = 'pg_catalog'::regnamespace and relkind in ('r', 'v')",
     "INFORMATION_RELATIONS": "select relname::text from pg_class where relnamespace = 'information_schema'::regnamespace "
                              "and relkind in ('r', 'v')",
+    "SETTINGS": "select lower(name) from pg_settings where name !~ '[.]'",
 }
 
 
@@ -55,6 +56,8 @@ def refused_or_known(theirs):
     texts = [f"select {row[0]}" for row in theirs.run(CALLS).rows]
     for macro, schema in (("CATALOG_RELATIONS", "pg_catalog"), ("INFORMATION_RELATIONS", "information_schema")):
         texts += [f"select count(*) from {schema}.{row[0]}" for row in theirs.run(LISTS[macro]).rows]
+    for name, context in theirs.run("select name, context from pg_settings where name !~ '[.]' order by 1").rows:
+        texts += [f"show {name}"] + ([f"set {name} to default"] if context in ("user", "superuser") else [])
     for text in texts:
         error = ours.run(text).error
         if error and error.sqlstate in ("42883", "42P01", "42704", "XX000"):
@@ -62,7 +65,7 @@ def refused_or_known(theirs):
             print(f"{text}: {error.sqlstate} {error.message}")
     ours.close()
     database.close()
-    print(f"{len(texts)} calls and relations, {wrong} called unknown")
+    print(f"{len(texts)} calls, relations and settings, {wrong} called unknown")
     return wrong
 
 
