@@ -286,6 +286,12 @@ static const struct {
     {"session_authorization", "tcudb"},
 };
 
+bool settings_known(Str name)
+{
+    const SettingInfo *info = NULL;
+    return settings_fixed(name, NULL) != NULL || find(name, &info, NULL) == TCUDB_OK;
+}
+
 const char *settings_fixed(Str name, const char **canonical)
 {
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++) {

@@ -40,6 +40,7 @@ void settings_init(Settings *settings);
 tcudb_status settings_set(Settings *settings, Str name, Str value, Error *err) MUST_CHECK;
 tcudb_status settings_reset(Settings *settings, Str name, Error *err) MUST_CHECK;
 tcudb_status settings_show(const Settings *settings, Str name, Buf *out, Error *err) MUST_CHECK;
+bool settings_known(Str name); /* whether SET or SHOW takes it */
 /* A parameter that cannot be set: its value and (name not NULL) its own spelling; NULL: none. */
 const char *settings_fixed(Str name, const char **canonical);
 /* For SHOW ALL: the i-th setting; false past the last. */

@@ -117,7 +117,7 @@ static tcudb_status drop_notes(Alter *a, Str column, Error *err)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < a->t.nnotes; i++) {
-        bool of_column = bind_is_note_of_column(&a->t.notes[i], column);
+        bool of_column = bind_is_note_of_column(&a->t.notes[i], column) || note_indexes(&a->t.notes[i], column);
         TRY(bind_reference_mentions(a->b, &a->t.notes[i], column, &of_column, err));
         if (!of_column) a->t.notes[n++] = a->t.notes[i];
     }
@@ -279,6 +279,7 @@ static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     TRY(bind_typename(a->b, node->type_name, &type, err));
     if (type.id == TYPE_INTERVAL || type.id == TYPE_UNKNOWN)
         return error_unsupported(err, 0, "a column of type %s", type_base_name(type));
+    if (bind_find_note(&a->t, NOTE_IDENTITY, a->t.cols[col].name).ptr != NULL) TRY(bind_identity_type(type, err));
     Str generated;
     TRY(bind_generated_mentions(a->b, &a->t, col, &generated, err));
     if (generated.ptr != NULL)
@@ -499,16 +500,6 @@ tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, St
 
 /* ---- unique indexes: keys by another name */
 
-static tcudb_status index_name(Binder *b, const TableDef *def, const PgQuery__IndexStmt *node, char **out, Error *err)
-{
-    char *name = arena_printf(b->arena, err, STR_FMT, STR_ARG(def->name));
-    for (size_t i = 0; i < node->n_index_params && name != NULL; i++)
-        name = arena_printf(b->arena, err, "%s_%s", name, node->index_params[i]->index_elem->name);
-    TRY_PTR(name);
-    *out = node->idxname[0] != '\0' ? node->idxname : arena_printf(b->arena, err, "%s_idx", name);
-    return *out == NULL ? TCUDB_NOMEM : TCUDB_OK;
-}
-
 /* The same as a UNIQUE constraint of that name, in the parser's terms. */
 static tcudb_status index_constraint(Binder *b, const PgQuery__IndexStmt *node, PgQuery__Constraint *out, Error *err)
 {
@@ -533,8 +524,8 @@ static tcudb_status index_constraint(Binder *b, const PgQuery__IndexStmt *node, 
     return TCUDB_OK;
 }
 
-tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, Stmt *stmt,
-                                     Error *err)
+tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, const char *name,
+                                     Str columns, Stmt *stmt, Error *err)
 {
     Alter a;
     PgQuery__Constraint constraint = PG_QUERY__CONSTRAINT__INIT;
@@ -543,35 +534,74 @@ tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuer
         if (node->index_params[i]->index_elem->name[0] == '\0')
             return error_unsupported(err, 0, "a unique index on an expression");
     TRY(alter_new(b, table, 1, &a, err));
-    TRY(index_name(b, a.old, node, &constraint.conname, err));
-    if (node->if_not_exists && constraint_named(&a, constraint.conname) != NULL) return TCUDB_OK;
+    constraint.conname = (char *)name;
     TRY(index_constraint(b, node, &constraint, err));
     TRY(bind_constraint_key(b, &a.t, &constraint, NULL, err));
+    bind_set_note(&a.t, NOTE_INDEX, str_of(name), columns);
     TRY(finish(&a, stmt, err));
     stmt->tag = "CREATE INDEX";
     return TCUDB_OK;
 }
 
-tcudb_status bind_alter_drop_index(Binder *b, Str name, Stmt *stmt, Error *err)
+/* Takes a key or index of that name out of the definition. */
+static tcudb_status drop_index(Alter *a, Str name, Error *err)
 {
-    Txn *txn = b->env->txn;
-    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
-        const Table *table = txn_table_at(txn, t);
-        const TableDef *def = table_def(table);
-        for (uint32_t k = 0; k < def->nkeys; k++) {
-            Alter a;
-            if (!str_equal(def->keys[k].name, name)) continue;
-            TRY(alter_new(b, table, 0, &a, err));
-            memmove(a.t.keys + k, a.t.keys + k + 1, (--a.t.nkeys - k) * sizeof *a.t.keys);
-            TRY(finish(&a, stmt, err));
-            stmt->tag = "DROP INDEX";
-            return TCUDB_OK;
+    for (uint32_t k = 0; k < a->t.nkeys; k++) {
+        if (!str_equal(a->t.keys[k].name, name)) continue;
+        if (a->t.keys[k].primary) {
+            error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
+                      "cannot drop index " STR_FMT " because constraint " STR_FMT " on table %s requires it",
+                      STR_ARG(name), STR_ARG(name), a->t.table);
+            error_hint(err, "You can drop constraint " STR_FMT " on table %s instead.", STR_ARG(name), a->t.table);
+            return TCUDB_ERROR;
         }
+        memmove(a->t.keys + k, a->t.keys + k + 1, (--a->t.nkeys - k) * sizeof *a->t.keys);
+        break;
     }
+    bind_set_note(&a->t, NOTE_INDEX, name, (Str){0});
+    return TCUDB_OK;
+}
+
+tcudb_status bind_alter_drop_indexes(Binder *b, Stmt *stmt, Error *err)
+{
+    const Table *table = NULL;
+    Alter a;
+    for (uint32_t i = 0; i < stmt->nnames; i++) {
+        Str name = stmt->names[i];
+        const Table *of = bind_table_of_index(b, name);
+        if (of == NULL && txn_table(b->env->txn, name) != NULL)
+            return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not an index", STR_ARG(name));
+        if (of == NULL && !stmt->flag)
+            return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "index \"" STR_FMT "\" does not exist", STR_ARG(name));
+        if (of == NULL) continue;
+        if (table != NULL && of != table) return error_unsupported(err, 0, "DROP INDEX of several tables at once");
+        if (table == NULL) TRY(alter_new(b, of, 0, &a, err));
+        table = of;
+        TRY(drop_index(&a, name, err));
+    }
+    stmt->kind = STMT_NOTHING;
+    if (table != NULL) TRY(finish(&a, stmt, err));
+    stmt->tag = "DROP INDEX";
     return TCUDB_OK;
 }
 
 /* ---- renaming columns and constraints */
+
+static tcudb_status rename_indexed(Alter *a, NoteDef *note, Str from, const char *to, Error *err)
+{
+    const char *text = "";
+    for (const char *at = note->text.ptr, *end = at + note->text.len; at <= end;) {
+        const char *stop = memchr(at, '\1', (size_t)(end - at));
+        if (stop == NULL) stop = end;
+        Str name = {at, (uint32_t)(stop - at)};
+        if (str_equal(name, from)) name = str_of(to);
+        text = arena_printf(a->b->arena, err, "%s%s" STR_FMT, text, at == note->text.ptr ? "" : "\1", STR_ARG(name));
+        TRY_PTR(text);
+        at = stop + 1;
+    }
+    note->text = str_of(text);
+    return TCUDB_OK;
+}
 
 static tcudb_status rename_column(Alter *a, const char *from, const char *to, Error *err)
 {
@@ -587,8 +617,11 @@ static tcudb_status rename_column(Alter *a, const char *from, const char *to, Er
         TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
         if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
     }
-    for (uint32_t i = 0; i < a->t.nnotes; i++)
+    for (uint32_t i = 0; i < a->t.nnotes; i++) {
         if (bind_is_note_of_column(&a->t.notes[i], a->t.cols[col].name)) a->t.notes[i].subject = str_of(to);
+        if (note_indexes(&a->t.notes[i], a->t.cols[col].name))
+            TRY(rename_indexed(a, &a->t.notes[i], a->t.cols[col].name, to, err));
+    }
     a->t.cols[col].name = str_of(to);
     return TCUDB_OK;
 }

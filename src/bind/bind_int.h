@@ -279,6 +279,10 @@ tcudb_status bind_with_share(Binder *b, const char *name, Plan *query, bool copy
                              Error *err) MUST_CHECK;
 tcudb_status bind_with_finish(Binder *b, Error *err) MUST_CHECK; /* inlines */
 
+/* The elements of ROW(t.*, x), stars expanded. */
+bool bind_has_star(Node *const *nodes, size_t n);
+tcudb_status bind_row_elements(Binder *b, Block *block, const PgQuery__RowExpr *row, TargetList *list,
+                               Error *err) MUST_CHECK;
 tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, size_t n, TargetList *list,
                               Error *err) MUST_CHECK;
 tcudb_status bind_target_add(Binder *b, TargetList *list, Expr *expr, const char *name, int position,
@@ -398,6 +402,8 @@ const char *bind_func_name(const PgQuery__FuncCall *call);
 /* ---- foreign.c: PostgreSQL's names that are not functions of type/ */
 bool bind_foreign_aggregate(const char *name);
 bool bind_foreign_function(const char *name);
+/* Refuses a setting that PostgreSQL has and tcudb has not; what neither knows is for SET to say. */
+tcudb_status bind_check_setting(Binder *b, Str name, Error *err) MUST_CHECK;
 bool bind_foreign_relation(const char *schema, const char *name);
 /* version(), pg_typeof(x), num_nulls(...): *out NULL: another function. */
 tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
@@ -473,6 +479,9 @@ void bind_set_note(TableBuild *t, const char *kind, Str subject, Str text);
 Str bind_find_note(const TableBuild *t, const char *kind, Str subject);
 bool bind_is_note_of_column(const NoteDef *note, Str column);
 bool bind_has_constraint(const TableDef *def, Str name);
+/* ---- index.c */
+/* The table that has a key or index of that name; NULL: none. */
+const Table *bind_table_of_index(const Binder *b, Str name);
 /* ---- constraint.c */
 /* Whether a check uses a column. */
 tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef *check, uint32_t col, bool *yes,
@@ -518,11 +527,11 @@ tcudb_status bind_ddl_element_constraints(Binder *b, TableBuild *table, const No
                                           Error *err) MUST_CHECK;
 tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
-/* A key of the index's name and columns. The statement stays as it is if there is one and IF NOT EXISTS was said. */
-tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, Stmt *stmt,
-                                     Error *err) MUST_CHECK;
-/* The key of that name goes; without one the statement stays as it is: other indexes are nothing. */
-tcudb_status bind_alter_drop_index(Binder *b, Str name, Stmt *stmt, Error *err) MUST_CHECK;
+/* A key of the index's name, with the note of its columns (NOTE_INDEX). */
+tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, const char *name,
+                                     Str columns, Stmt *stmt, Error *err) MUST_CHECK;
+/* The keys and indexes that the statement names go. */
+tcudb_status bind_alter_drop_indexes(Binder *b, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
@@ -533,6 +542,7 @@ tcudb_status bind_alter_sequence(Binder *b, const PgQuery__AlterSeqStmt *node, S
 /* A column whose type is serial or its kin; *is false: another type. */
 tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnDef *node, ColumnDef *col, bool *is,
                                 Error *err) MUST_CHECK;
+tcudb_status bind_identity_type(Type type, Error *err) MUST_CHECK; /* 22023: not one for identity columns */
 tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col,
                                   Error *err) MUST_CHECK;
 bool bind_is_sequence_call(const PgQuery__FuncCall *call);

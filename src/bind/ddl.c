@@ -1,5 +1,5 @@
 /*
- * ddl.c: CREATE TABLE, CREATE TABLE AS, CREATE VIEW, DROP, TRUNCATE, ALTER ... RENAME, CREATE INDEX.
+ * ddl.c: CREATE TABLE, CREATE TABLE AS, CREATE VIEW, DROP, TRUNCATE, ALTER ... RENAME.
  *
  * What is bound is a description; session/ carries it out. Constraints are in constraint.c; REFERENCES is refused. A
  * non-unique index is accepted and does nothing: scans are what this engine is
@@ -348,6 +348,39 @@ static tcudb_status keeps_columns(Binder *b, const ViewDef *old, const Str *name
     return TCUDB_OK;
 }
 
+/* CREATE RECURSIVE VIEW, which the grammar turns into a query of one WITH RECURSIVE that stands nowhere. */
+static bool is_recursive_view(const PgQuery__ViewStmt *node)
+{
+    const PgQuery__WithClause *with = node->query->select_stmt->with_clause;
+    return with != NULL && with->recursive && with->location < 0;
+}
+
+static tcudb_status view_text(Binder *b, const PgQuery__ViewStmt *node, Str *out, Error *err)
+{
+    int from = 0;
+    TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
+    assert(from >= 0);
+    *out = sql_text_from(b->ast, from);
+    if (!is_recursive_view(node)) return TCUDB_OK;
+    Buf buf;
+    buf_init(&buf, NULL);
+    tcudb_status status = buf_text(&buf, "WITH RECURSIVE ", err);
+    if (status == TCUDB_OK) status = text_quote_name(str_of(node->view->relname), &buf, err);
+    for (size_t i = 0; i < node->n_aliases && status == TCUDB_OK; i++) {
+        status = buf_text(&buf, i == 0 ? " (" : ", ", err);
+        if (status == TCUDB_OK) status = text_quote_name(str_of(sql_string(node->aliases[i])), &buf, err);
+    }
+    if (status == TCUDB_OK) status = buf_printf(&buf, err, ") AS (" STR_FMT ") SELECT * FROM ", STR_ARG(*out));
+    if (status == TCUDB_OK) status = text_quote_name(str_of(node->view->relname), &buf, err);
+    if (status == TCUDB_OK) {
+        char *text = arena_strndup(b->arena, buf.data, buf.len, err);
+        *out = (Str){text, (uint32_t)buf.len};
+        if (text == NULL) status = TCUDB_NOMEM;
+    }
+    buf_free(&buf);
+    return status;
+}
+
 tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err)
 {
     stmt->kind = STMT_CREATE_VIEW;
@@ -380,12 +413,8 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     }
     const ViewDef *old = node->replace ? txn_view(b->env->txn, stmt->name) : NULL;
     if (old != NULL) TRY(keeps_columns(b, old, names, plan, err));
-    int from = 0;
-    TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
-    assert(from >= 0);
-    stmt->create_view =
-        (ViewDef){.name = stmt->name, .sql = sql_text_from(b->ast, from), .ncols = plan->ncols, .cols = names};
-    return TCUDB_OK;
+    stmt->create_view = (ViewDef){.name = stmt->name, .ncols = plan->ncols, .cols = names};
+    return view_text(b, node, &stmt->create_view.sql, err);
 }
 
 /* ---- DROP, TRUNCATE, RENAME, INDEX */
@@ -425,15 +454,12 @@ tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt,
         stmt->tag = "DROP SEQUENCE";
         stmt->sequence = true;
         break;
-    case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX:
-        stmt->kind = STMT_NOTHING; /* unless it is a key's: CREATE INDEX made nothing else */
-        stmt->tag = "DROP INDEX";
-        break;
+    case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX: stmt->tag = "DROP INDEX"; break;
     default: return bind_refuse_by_name(b, err);
     }
     TRY(drop_names(b, node, stmt, err));
     if (node->remove_type != PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) return TCUDB_OK;
-    return stmt->nnames == 1 ? bind_alter_drop_index(b, stmt->names[0], stmt, err) : TCUDB_OK;
+    return bind_alter_drop_indexes(b, stmt, err);
 }
 
 tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err)
@@ -468,20 +494,4 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
     stmt->flag = node->missing_ok;
     stmt->text = str_of(node->newname);
     return bind_relation_name(b, node->relation, &stmt->name, err);
-}
-
-tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, Stmt *stmt, Error *err)
-{
-    const Table *table = NULL;
-    stmt->kind = STMT_NOTHING;
-    stmt->tag = "CREATE INDEX";
-    TRY(bind_table_for_change(b, node->relation, "an index on", &table, err));
-    for (size_t i = 0; i < node->n_index_params; i++) {
-        const char *name = node->index_params[i]->index_elem->name;
-        uint32_t col = 0;
-        if (name[0] == '\0') continue; /* an expression */
-        tcudb_status status = bind_column_number(table_def(table), str_of(name), 0, &col, NULL);
-        if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", name);
-    }
-    return node->unique ? bind_alter_unique_index(b, table, node, stmt, err) : TCUDB_OK;
 }

@@ -411,29 +411,44 @@ static tcudb_status set_from_query(Binder *b, Block *block, const PgQuery__Multi
     return bind_assign(b, e, col, out, err);
 }
 
-/* The value of SET col = value; of SET (a, b) = (x, y) the element for this column. */
-static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget *target, const ColumnDef *col,
-                              Expr **out, Error *err)
+/* SET (a, b) = ROW(t.*): the element for this column. */
+static tcudb_status set_from_stars(Binder *b, Block *block, const PgQuery__MultiAssignRef *multi, const ColumnDef *col,
+                                   Expr **out, Error *err)
 {
-    const Node *value = target->val;
-    if (NODE_IS(value, MULTI_ASSIGN_REF)) {
-        const PgQuery__MultiAssignRef *multi = value->multi_assign_ref;
-        int position = bind_node_position(b, multi->source);
-        if (NODE_IS(multi->source, SUB_LINK) &&
-            multi->source->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK) {
-            return set_from_query(b, block, multi, col, out, err);
-        }
-        if (!NODE_IS(multi->source, ROW_EXPR)) return error_unsupported(err, position, "this value of several columns");
-        const PgQuery__RowExpr *row = multi->source->row_expr;
-        if ((int)row->n_args != multi->ncolumns) {
-            return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "number of columns does not match number of values");
-        }
-        value = row->args[multi->colno - 1];
-    }
+    TargetList list = {0};
+    TRY(bind_row_elements(b, block, multi->source->row_expr, &list, err));
+    if ((int)list.n != multi->ncolumns)
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_node_position(b, multi->source),
+                        "number of columns does not match number of values");
+    return bind_assign(b, list.exprs[multi->colno - 1].expr, col, out, err);
+}
+
+static tcudb_status set_one(Binder *b, Block *block, const Node *value, const ColumnDef *col, Expr **out, Error *err)
+{
     if (NODE_IS(value, SET_TO_DEFAULT)) return bind_default(b, col, out, err);
     Expr *e = NULL;
     TRY(bind_expr(b, block, value, &e, err));
     return bind_assign(b, e, col, out, err);
+}
+
+/* The value of SET col = value; of SET (a, b) = (x, y) the element for this column. */
+static tcudb_status set_value(Binder *b, Block *block, const PgQuery__ResTarget *target, const ColumnDef *col,
+                              Expr **out, Error *err)
+{
+    if (!NODE_IS(target->val, MULTI_ASSIGN_REF)) return set_one(b, block, target->val, col, out, err);
+    const PgQuery__MultiAssignRef *multi = target->val->multi_assign_ref;
+    int position = bind_node_position(b, multi->source);
+    if (NODE_IS(multi->source, SUB_LINK) &&
+        multi->source->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__EXPR_SUBLINK)
+        return set_from_query(b, block, multi, col, out, err);
+    if (!NODE_IS(multi->source, ROW_EXPR))
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
+                        "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression");
+    const PgQuery__RowExpr *row = multi->source->row_expr;
+    if (bind_has_star(row->args, row->n_args)) return set_from_stars(b, block, multi, col, out, err);
+    if ((int)row->n_args != multi->ncolumns)
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "number of columns does not match number of values");
+    return set_one(b, block, row->args[multi->colno - 1], col, out, err);
 }
 
 tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node *const *list, size_t n,

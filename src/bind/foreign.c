@@ -1,10 +1,11 @@
 /*
  * foreign.c: names that PostgreSQL knows: functions about the server, types and NULLs, answered here while binding; and
- * functions and aggregates that are not here, which are refused by name (0A000) rather than called unknown.
+ * functions, aggregates and settings that are not here, which are refused by name (0A000) rather than called unknown.
  */
 #include "bind/bind_int.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <unistd.h>
 
 #define LENGTH(names) (sizeof(names) / sizeof *(names))
@@ -48,6 +49,17 @@ bool bind_foreign_relation(const char *schema, const char *name)
     return strcmp(schema, "pg_catalog") == 0 && listed(name, catalog, LENGTH(catalog));
 }
 
+tcudb_status bind_check_setting(Binder *b, Str name, Error *err)
+{
+#define SETTINGS(...) static const char *const names[] = {__VA_ARGS__};
+#include "bind/foreign.def"
+    char *lower = arena_strndup(b->arena, name.ptr, name.len, err);
+    TRY_PTR(lower);
+    for (char *at = lower; *at != '\0'; at++) *at = (char)tolower((unsigned char)*at);
+    if (settings_known(name) || !listed(lower, names, LENGTH(names))) return TCUDB_OK;
+    return error_unsupported(err, 0, "the setting \"%s\"", lower);
+}
+
 static tcudb_status constant(Binder *b, const Value *value, int position, Expr **out, Error *err)
 {
     *out = expr_const(b->arena, value, position, err);
@@ -83,6 +95,7 @@ static tcudb_status current_setting(Binder *b, Expr **args, uint32_t nargs, int 
     if (nargs == 2) TRY(bind_const_value(b, args[1], position, &missing, err));
     bool quiet = !missing.null && missing.type.id == TYPE_BOOL && missing.b;
     if (name.null || !type_is_text(name.type)) return bind_null(b, TYPE(TYPE_TEXT), position, out, err);
+    if (!quiet) TRY(bind_check_setting(b, name.str, err));
     const char *fixed = settings_fixed(name.str, NULL);
     if (fixed != NULL) return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(fixed)}, position, out, err);
     buf_init(&buf, NULL);

@@ -309,14 +309,19 @@ tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnD
     return TCUDB_OK;
 }
 
+tcudb_status bind_identity_type(Type type, Error *err)
+{
+    if (type.id == TYPE_INT2 || type.id == TYPE_INT4 || type.id == TYPE_INT8) return TCUDB_OK;
+    return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE,
+                     "identity column type must be smallint, integer, or bigint");
+}
+
 tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col, Error *err)
 {
     int position = bind_position(b, node->location);
     Options o = new_options;
     o.def.type = (TypeId)col->type.id;
-    if (o.def.type != TYPE_INT2 && o.def.type != TYPE_INT4 && o.def.type != TYPE_INT8)
-        return error_set(err, SQLSTATE_INVALID_PARAMETER_VALUE,
-                         "identity column type must be smallint, integer, or bigint");
+    TRY(bind_identity_type(col->type, err));
     bool again = bind_find_note(t, NOTE_IDENTITY, col->name).ptr != NULL;
     if (again || col->default_sql.len > 0)
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position,

@@ -171,6 +171,27 @@ static bool is_star(const Node *node)
     return NODE_IS(node->column_ref->fields[node->column_ref->n_fields - 1], A_STAR);
 }
 
+bool bind_has_star(Node *const *nodes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (is_star(nodes[i])) return true;
+    return false;
+}
+
+tcudb_status bind_row_elements(Binder *b, Block *block, const PgQuery__RowExpr *row, TargetList *list, Error *err)
+{
+    for (size_t i = 0; i < row->n_args; i++) {
+        Expr *e = NULL;
+        if (is_star(row->args[i])) {
+            TRY(star(b, block, row->args[i]->column_ref, list, err));
+            continue;
+        }
+        TRY(bind_expr(b, block, row->args[i], &e, err));
+        TRY(bind_target_add(b, list, e, "?column?", bind_node_position(b, row->args[i]), err));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, size_t n, TargetList *list, Error *err)
 {
     for (size_t i = 0; i < n; i++) {

@@ -127,6 +127,7 @@ static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, St
     stmt->flag = node->is_local;
     stmt->kind = STMT_SET;
     stmt->tag = "SET";
+    if (node->kind != PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI) TRY(bind_check_setting(b, stmt->name, err));
     switch (node->kind) {
     case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_VALUE: break;
     case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_DEFAULT:
@@ -345,18 +346,27 @@ static tcudb_status bind_vacuum(Binder *b, const PgQuery__VacuumStmt *node, Stmt
     return nothing(stmt, node->is_vacuumcmd ? "VACUUM" : "ANALYZE");
 }
 
+static tcudb_status bind_reindex(Binder *b, const PgQuery__ReindexStmt *node, Stmt *stmt, Error *err)
+{
+    bool index = node->kind == PG_QUERY__REINDEX_OBJECT_TYPE__REINDEX_OBJECT_INDEX;
+    if (index || node->kind == PG_QUERY__REINDEX_OBJECT_TYPE__REINDEX_OBJECT_TABLE) {
+        Str name = str_of(node->relation->relname);
+        if ((index ? bind_table_of_index(b, name) : bind_find_table(b, name)) == NULL)
+            return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"%s\" does not exist", node->relation->relname);
+    }
+    return nothing(stmt, "REINDEX");
+}
+
 /* What has nothing to do here, under PostgreSQL's tag. */
 static tcudb_status bind_harmless(Binder *b, const Node *node, Stmt *stmt, Error *err)
 {
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_VACUUM_STMT: return bind_vacuum(b, node->vacuum_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
-    case PG_QUERY__NODE__NODE_REINDEX_STMT: return nothing(stmt, "REINDEX");
+    case PG_QUERY__NODE__NODE_REINDEX_STMT: return bind_reindex(b, node->reindex_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CLUSTER_STMT: return nothing(stmt, "CLUSTER");
     case PG_QUERY__NODE__NODE_GRANT_STMT: return bind_grant(b, node->grant_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT: return nothing(stmt, "ALTER DEFAULT PRIVILEGES");
-    case PG_QUERY__NODE__NODE_LISTEN_STMT: return nothing(stmt, "LISTEN");
-    case PG_QUERY__NODE__NODE_NOTIFY_STMT: return nothing(stmt, "NOTIFY");
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
     case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
     case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return bind_create_schema(b, node->create_schema_stmt, stmt, err);
@@ -374,7 +384,7 @@ tcudb_status bind_utility(Binder *b, const Node *node, Stmt *stmt, Error *err)
         stmt->tag = "SHOW";
         stmt->name = str_of(node->variable_show_stmt->name);
         stmt->flag = strcmp(node->variable_show_stmt->name, "all") == 0;
-        return TCUDB_OK;
+        return stmt->flag ? TCUDB_OK : bind_check_setting(b, stmt->name, err);
     case PG_QUERY__NODE__NODE_EXPLAIN_STMT: return bind_explain(b, node->explain_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_PREPARE_STMT: return bind_prepare(b, node->prepare_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_EXECUTE_STMT: return bind_execute(b, node->execute_stmt, stmt, err);

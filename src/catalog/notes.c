@@ -13,6 +13,18 @@ bool note_is(const NoteDef *note, const char *kind)
     return str_equal(note->kind, str_of(kind));
 }
 
+bool note_indexes(const NoteDef *note, Str column)
+{
+    const char *at = note->text.ptr, *end = at + note->text.len;
+    while (note_is(note, NOTE_INDEX) && at <= end) {
+        const char *stop = memchr(at, '\1', (size_t)(end - at));
+        if (stop == NULL) stop = end;
+        if (str_equal((Str){at, (uint32_t)(stop - at)}, column)) return true;
+        at = stop + 1;
+    }
+    return false;
+}
+
 Str note_find(const TableDef *def, const char *kind, Str subject)
 {
     for (uint32_t i = 0; i < def->nnotes; i++)

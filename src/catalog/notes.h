@@ -13,14 +13,17 @@
 #define NOTE_SERIAL     "serial"     /* a column: the sequence that goes with it */
 #define NOTE_IDENTITY   "identity"   /* a column: "a" ALWAYS, "d" BY DEFAULT */
 #define NOTE_GENERATED  "generated"  /* a column: the expression it is computed by */
-#define NOTE_VIEW       "view"       /* a comment about a view, in the table NOTES_TABLE */
-#define NOTE_COLUMN     "column"     /* a view's column: the view, a byte 1, the column */
+#define NOTE_INDEX      "index"  /* the name of an index: its columns' names, byte 1 between them; "" an expression */
+#define NOTE_VIEW       "view"   /* a comment about a view, in the table NOTES_TABLE */
+#define NOTE_COLUMN     "column" /* a view's column: the view, a byte 1, the column */
 #define NOTE_SCHEMA     "schema"
 
 /* A table without rows for notes about what is not a table. */
 #define NOTES_TABLE STR_LIT("\1notes")
 
 bool note_is(const NoteDef *note, const char *kind);
+/* Whether an index has the column. */
+bool note_indexes(const NoteDef *note, Str column);
 /* The text of a note; ptr NULL: there is none. */
 Str note_find(const TableDef *def, const char *kind, Str subject);
 /* Orders them as a definition has them: for qsort. */

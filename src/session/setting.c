@@ -24,25 +24,27 @@ static bool contains_word(Str text, const char *word)
     return false;
 }
 
-/* Values that PostgreSQL takes and we cannot honour. */
-static tcudb_status check_value(Str name, Str value, Error *err)
+static bool contains_any(const char *text, const char *const *words, size_t n)
 {
-    bool encoding = named(name, "client_encoding") && !contains_word(value, "utf8") && !contains_word(value, "utf-8") &&
-                    !contains_word(value, "unicode");
-    if (encoding) return error_unsupported(err, 0, "client_encoding \"" STR_FMT "\"", STR_ARG(value));
-    static const char *const only[][2] = {
-        {"standard_conforming_strings", "off"}, {"default_transaction_read_only", "on"},
-        {"IntervalStyle", "sql_standard"},      {"IntervalStyle", "postgres_verbose"},
-        {"IntervalStyle", "iso_8601"},
-    };
-    for (size_t i = 0; i < sizeof only / sizeof only[0]; i++)
-        if (named(name, only[i][0]) && contains_word(value, only[i][1]))
-            return error_unsupported(err, 0, "%s \"%s\"", only[i][0], only[i][1]);
-    static const char *const styles[] = {"german", "sql", "postgres"};
-    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
-        if (named(name, "datestyle") && contains_word(value, styles[i]))
-            return error_unsupported(err, 0, "DateStyle \"" STR_FMT "\"", STR_ARG(value));
-    return TCUDB_OK;
+    for (size_t i = 0; i < n; i++)
+        if (contains_word(str_of(text), words[i])) return true;
+    return false;
+}
+
+/* Values that PostgreSQL takes and we cannot honour. */
+static tcudb_status check_value(const Settings *s, Str name, Str value, Error *err)
+{
+    static const char *const encodings[] = {"utf8", "utf-8", "unicode"}, *const orders[] = {"ymd", "dmy", "eur"},
+                             *const outputs[] = {"german", "sql", "postgres"};
+    bool known = true;
+    if (named(name, "client_encoding")) known = contains_any(s->client_encoding, encodings, 3);
+    if (named(name, "DateStyle"))
+        known = !contains_any(s->datestyle, orders, 3) && !contains_any(s->datestyle, outputs, 3);
+    if (named(name, "IntervalStyle")) known = strcasecmp(s->intervalstyle, "postgres") == 0;
+    if (named(name, "standard_conforming_strings")) known = s->strings;
+    if (named(name, "default_transaction_read_only")) known = !s->read_only;
+    if (named(name, "extra_float_digits")) known = s->extra_float_digits >= 1;
+    return known ? TCUDB_OK : error_unsupported(err, 0, STR_FMT " \"" STR_FMT "\"", STR_ARG(name), STR_ARG(value));
 }
 
 void session_apply_memory_limit(Session *session)
@@ -52,13 +54,19 @@ void session_apply_memory_limit(Session *session)
     atomic_store(&db_mem(session->instance->db)->limit, limit);
 }
 
+static tcudb_status is_fixed(Str name, Error *err)
+{
+    return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
+                     STR_ARG(name));
+}
+
 tcudb_status session_set_to(Session *session, Str name, Str value, bool local, Error *err)
 {
-    if (settings_fixed(name, NULL) != NULL)
-        return error_set(err, SQLSTATE_CANT_CHANGE_RUNTIME_PARAM, "parameter \"" STR_FMT "\" cannot be changed",
-                         STR_ARG(name));
-    TRY(check_value(name, value, err));
-    TRY(settings_set(&session->settings, name, value, err));
+    Settings next = session->settings;
+    if (settings_fixed(name, NULL) != NULL) return is_fixed(name, err);
+    TRY(settings_set(&next, name, value, err));
+    TRY(check_value(&next, name, value, err));
+    session->settings = next;
     if (!local) TRY(settings_set(&session->at_commit, name, value, err));
     session_apply_memory_limit(session);
     return TCUDB_OK;
@@ -77,6 +85,8 @@ tcudb_status session_reset(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     Session *session = run->session;
+    if (!stmt->flag && named(stmt->name, "transaction_isolation")) return TCUDB_OK; /* there is one */
+    if (!stmt->flag && settings_fixed(stmt->name, NULL) != NULL) return is_fixed(stmt->name, err);
     if (stmt->flag) {
         settings_init(&session->settings);
         session->at_commit = session->settings;

@@ -53,3 +53,8 @@ select w::varchar(2), count(*) from labels group by w::varchar(3) order by 1;
 select lower(v) from labels group by v having lower(v) > 'a' order by lower(v);
 select lower(v), rank() over (order by lower(v)) from labels group by v order by 1, 2;
 select v, (select max(t) from labels x where x.t = lower(y.v)) from labels y group by v order by 1;
+-- A constant key is NULL where its set has it not.
+select * from (select 1 as x, f, count(*) from (values (1), (2)) i(f) group by grouping sets (1, 2)) s where x = 1 and f = 1;
+select 1 as x, f, count(*) from (values (1), (2)) i(f) group by grouping sets (1, 2) order by 2, 3;
+select x, count(*) from (select 1 as x, f from (values (1), (2)) i(f)) q group by rollup(x) order by 1;
+select 'a' as x, count(*) from (values (1), (2)) i(f) group by rollup(x) having 1 = 1 order by 2, 1;

@@ -47,3 +47,17 @@ select a, q.* from t, lateral (select min(o.v), max(o.v) from o where o.k < t.a 
 select a, q.s, r.n from t, lateral (select sum(o.v) as s from o where o.k = t.a) q, lateral (select count(*) as n from o where o.v < q.s) r;
 select count(*), sum(q.m) from t, lateral (select max(o.v) as m from o where o.k = t.a) q where q.m is null or q.m > 2;
 select a, q.* from t, lateral (select max(o.v) as m, t.a * 2 as d from o where o.k = t.a) q;
+-- What LATERAL may not look at.
+create table xx1 (x1 int, x2 int);
+create table i4 (f1 int);
+update xx1 set x2 = f1 from (select * from i4 where f1 = x1) ss;
+update xx1 set x2 = f1 from lateral (select * from i4 where f1 = x1) ss;
+update xx1 set x2 = f1 from lateral (select * from i4 where f1 = xx1.x1) ss;
+update xx1 set x2 = f1 from xx1, lateral (select * from i4 where f1 = x1) ss;
+delete from xx1 using lateral (select * from i4 where f1 = x1) ss;
+delete from xx1 using generate_series(1, x1) g;
+update xx1 set x2 = 1 from generate_series(1, x1) g;
+select f1, g from i4 a right join lateral generate_series(0, a.f1) g on true;
+select f1, g from i4 a full join lateral generate_series(0, a.f1) g on true;
+select 33 * any ('{1,2,3}');
+select 33 + all (array[1, 2]);

@@ -67,3 +67,13 @@ set row_security = off;
 set idle_in_transaction_session_timeout = 0;
 show intervalstyle;
 set client_min_messages = error;
+-- Errors of lengths and precisions name no place, those of the text do.
+create table n4 (a numeric(4,4), v varchar(2), c char(2));
+insert into n4(a) values ('1.0');
+insert into n4(a) values ('x');
+insert into n4(v) values ('ab'), ('abc');
+insert into n4(c) values ('abc');
+update n4 set v = 'abc';
+insert into n4(v) select 'abc';
+select numeric(4,4) '1.0';
+select cast('abc' as numeric(3,1));

@@ -87,8 +87,6 @@ analyze;
 vacuum analyze p;
 reindex table p;
 checkpoint;
-listen x;
-notify x;
 unlisten x;
 create unlogged table ul (a int);
 select relpersistence from pg_class where relname = 'nope';

@@ -1,0 +1,24 @@
+-- CREATE RECURSIVE VIEW; ROW(t.*) in UPDATE; identity columns' types.
+create recursive view nums (n) as values (1) union all select n + 1 from nums where n < 5;
+select * from nums;
+create or replace recursive view nums (n) as values (1) union all select n + 1 from nums where n < 6;
+select * from nums;
+create recursive view "Odd Name" (a, "B c") as select 1, 'x' union all select a + 1, "B c" || 'y' from "Odd Name" where a < 3;
+select * from "Odd Name";
+create view v2 as with recursive r(n) as (values (1) union all select n + 1 from r where n < 3) select * from r;
+select * from v2;
+create table ut (a int default 10, b int, c text);
+insert into ut values (5, 10, 'foo'), (10, 15, null);
+update ut set (a, b) = row(v.*) from (values (21, 100)) as v(i, j) where ut.a = v.i - 16;
+select * from ut order by 1;
+update ut set (a, b) = row(v.*, 3) from (values (21, 100)) as v(i, j);
+update ut set (b, a) = row(v.*) from (values (7, 8)) as v(i, j) where a = 10;
+select * from ut order by 1;
+update ut set (a, b) = (v.*) from (values (21, 100)) as v(i, j) where ut.a = v.i;
+update ut set (a, b) = row(11, default);
+update ut set (a, b) = (b, a);
+select * from ut order by 1;
+create table it2 (id int generated always as identity null);
+create table it3 (id int generated always as identity not null);
+alter table it3 alter column id type text;
+alter table it3 alter column id type smallint;;
