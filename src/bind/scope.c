@@ -269,6 +269,11 @@ tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__Colum
         return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
                         STR_ARG(table));
     }
+    if (n > 4)
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
+                        "improper qualified name (too many dotted names): %s.%s.%s.%s.%s", sql_string(ref->fields[0]),
+                        sql_string(ref->fields[1]), sql_string(ref->fields[2]), sql_string(ref->fields[3]),
+                        sql_string(ref->fields[4]));
     if (n > 3) {
         return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
                         "cross-database references are not implemented: %s.%s.%s.%s", sql_string(ref->fields[0]),

@@ -9,6 +9,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 static tcudb_status shift_date(int32_t d, int64_t days, int32_t *out, Error *err)
 {
@@ -369,6 +370,17 @@ KERNEL(clock_timestamp)
 {
     int64_t *to = out->data;
     EACH_ROW(i, row) to[row] = ctx->now;
+    return TCUDB_OK;
+}
+
+/* The one function of time that moves on within a statement. */
+KERNEL(wall_clock)
+{
+    int64_t *to = out->data;
+    struct timespec at;
+    clock_gettime(CLOCK_REALTIME, &at);
+    int64_t days = -(int64_t)UNIX_EPOCH_DAYS;
+    EACH_ROW(i, row) to[row] = days * USECS_PER_DAY + (int64_t)at.tv_sec * 1000000 + at.tv_nsec / 1000;
     return TCUDB_OK;
 }
 

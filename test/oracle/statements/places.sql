@@ -29,3 +29,5 @@ select case 'a' when 1 then 2 end;
 select * from other.public.t;
 alter table t alter b set default 'x';
 alter table t alter b set default nosuch;
+select a.b.c.d.e;
+select clock_timestamp() >= now(), clock_timestamp() - now() < interval '1 hour', count(*) from generate_series(1, 3) where clock_timestamp() > '2020-01-01';
