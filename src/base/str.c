@@ -3,6 +3,8 @@
  */
 #include "base/str.h"
 
+#include "base/hot.h"
+
 #include <stdio.h>
 
 enum { BUF_FIRST = 256 };
@@ -78,6 +80,13 @@ static uint64_t last_continuations(Str text, uint32_t n)
 static uint32_t sum_of_bytes(uint64_t w)
 {
     return (uint32_t)(w * UINT64_C(0x0101010101010101) >> 56);
+}
+
+HOT bool bytes_are_ascii(const char *bytes, size_t n)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++) all |= (unsigned char)bytes[i];
+    return all < 0x80;
 }
 
 uint32_t utf8_length(Str text)

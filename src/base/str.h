@@ -60,6 +60,21 @@ static inline uint64_t str_head(Str text)
     return __builtin_bswap64(head);
 }
 
+/* Whether all bytes are ASCII: of a text that is mostly short, and of any run of bytes. */
+static inline bool str_is_ascii(Str text)
+{
+    enum { WORD = 8 };
+    uint64_t all = 0, word;
+    uint32_t i = 0;
+    for (; i + WORD <= text.len; i += WORD) {
+        memcpy(&word, text.ptr + i, WORD);
+        all |= word;
+    }
+    for (; i < text.len; i++) all |= (unsigned char)text.ptr[i];
+    return (all & UINT64_C(0x8080808080808080)) == 0;
+}
+bool bytes_are_ascii(const char *bytes, size_t n);
+
 /* Offset of the first byte that is not UTF-8 (NUL counts as invalid too); len: all is well. */
 size_t utf8_check(const char *text, size_t len);
 /* The same of a long text; stops at *cancel (may be NULL). */

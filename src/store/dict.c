@@ -6,7 +6,7 @@
  * a larger copy is published and the old one is kept until the dictionary goes, since a reader may still hold
  * it; sizes double, so that costs at most as much again.
  *
- *     slot = high 32 bits of the hash << 32 | code + 1        0: free; linear probing, at most half full
+ *     slot = high 32 bits of the hash << 32 | code + 1        0: free; linear probing, at most 5/8 full
  *
  * A slot's place follows from its own hash bits, so a larger table is made from the smaller one without its texts.
  *
@@ -48,6 +48,7 @@ tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error 
     dict->chunk_size = CHUNK_FIRST;
     atomic_init(&dict->loaded, true);
     atomic_init(&dict->indexed, true);
+    atomic_init(&dict->ascii, true);
     pthread_mutex_init(&dict->lock, NULL);
     DictSlots *slots = dict_keep(dict, sizeof *slots + 2 * DICT_FIRST * sizeof slots->slots[0], err);
     DictValues *values = slots == NULL ? NULL : dict_keep(dict, sizeof *values + DICT_FIRST * sizeof(Str), err);
@@ -181,11 +182,16 @@ tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err)
     return TCUDB_OK;
 }
 
+static size_t capacity(size_t nslots)
+{
+    return nslots / 8 * 5;
+}
+
 static tcudb_status new_slots(Dict *dict, uint32_t count, DictSlots **out, Error *err)
 {
     enum { PAGE = 2 << 20 };
     size_t n = 2 * DICT_FIRST;
-    while (n < 2 * (size_t)count) n *= 2;
+    while (capacity(n) < count) n *= 2;
     DictSlots *slots = dict_keep(dict, sizeof *slots + n * sizeof slots->slots[0], err);
     TRY_PTR(slots);
     slots->mask = (uint32_t)(n - 1);
@@ -249,7 +255,7 @@ static tcudb_status need_room(Dict *dict, bool indexed, Error *err)
 {
     uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
     TRY(dict_reserve(dict, code + 1, err));
-    if (!indexed || code < atomic_load(&dict->slots)->mask / 2) return TCUDB_OK;
+    if (!indexed || code < capacity((size_t)atomic_load(&dict->slots)->mask + 1)) return TCUDB_OK;
     return grow_slots(dict, dict_room(dict, (code + 1) * 2), err);
 }
 
@@ -267,6 +273,7 @@ tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
     bool indexed = dict_indexed(dict);
     uint64_t hash = indexed ? dict_hash(text) : 0;
     TRY(need_room(dict, indexed, err));
+    if (!str_is_ascii(text)) atomic_store(&dict->ascii, false);
     if (copy) TRY(copy_text(dict, text, &text, err));
     uint32_t code = give_code(dict, text);
     if (indexed) put_slot(atomic_load_explicit(&dict->slots, memory_order_relaxed), slot_of(hash, code));
@@ -300,6 +307,15 @@ static void find_known(const Dict *dict, const Str *texts, const uint64_t *hashe
     }
 }
 
+/* Before anybody can see the texts. */
+static void note_ascii(Dict *dict, const Str *texts, const Fresh *fresh)
+{
+    bool ascii = atomic_load_explicit(&dict->ascii, memory_order_relaxed);
+    if (!ascii) return;
+    for (uint32_t k = 0; k < fresh->n && ascii; k++) ascii = str_is_ascii(texts[fresh->at[k]]);
+    if (!ascii) atomic_store(&dict->ascii, false);
+}
+
 /* With the lock: a text that was not there when its slot was looked at, which may be taken since. */
 static tcudb_status add_fresh(Dict *dict, Str text, uint64_t hash, const DictSlots *seen, uint32_t place,
                               uint32_t *code, Error *err)
@@ -320,6 +336,7 @@ tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, ui
     assert(n <= BATCH_ROWS);
     find_known(dict, texts, hashes, n, codes, &fresh);
     if (fresh.n == 0) return TCUDB_OK;
+    note_ascii(dict, texts, &fresh);
     tcudb_status status = TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
     for (uint32_t k = 0; k < fresh.n && status == TCUDB_OK; k++) {

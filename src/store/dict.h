@@ -51,6 +51,7 @@ struct Dict {
     atomic_bool loaded;   /* the file's values are in values[] */
     atomic_bool indexed;  /* slots know all values */
     _Atomic uint32_t count;
+    atomic_bool ascii; /* all values so far */
     _Atomic(DictSlots *) slots;
     _Atomic(DictValues *) values;
     _Atomic(DictHeads *) heads;  /* NULL: never asked for */
@@ -60,12 +61,12 @@ struct Dict {
     char *chunk_at;
     char *chunk_end;
     size_t chunk_size;
-    size_t chunk_total;      /* of all chunks so far */
-    uint64_t expected;       /* rows that a load in progress may bring; 0: not known */
-    uint32_t expected_from;  /* count before it */
+    size_t chunk_total;           /* of all chunks so far */
+    uint64_t expected;            /* rows that a load in progress may bring; 0: not known */
+    uint32_t expected_from;       /* count before it */
     _Atomic uint64_t loaded_rows; /* of those so far */
-    DictState now;       /* stored, length: with what a transaction in progress wrote */
-    DictState committed; /* as of the last commit */
+    DictState now;                /* stored, length: with what a transaction in progress wrote */
+    DictState committed;          /* as of the last commit */
 };
 
 tcudb_status dict_new(Mem *mem, uint64_t id, const char *dir, Dict **out, Error *err) MUST_CHECK;

@@ -216,6 +216,7 @@ static tcudb_status take_chunk(const Walk *w, size_t at, const Chunk *chunk, uin
 {
     const uint8_t *payload = w->data + at + HEADER;
     const char *text = (const char *)payload + (size_t)chunk->n * 4;
+    if (!bytes_are_ascii(text, chunk->bytes - (size_t)chunk->n * 4)) atomic_store(&w->dict->ascii, false);
     for (uint32_t i = 0; i < chunk->n; i++) {
         Str value = {.ptr = text};
         memcpy(&value.len, payload + (size_t)i * 4, 4);

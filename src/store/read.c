@@ -240,6 +240,7 @@ static tcudb_status read_dict(const Table *table, uint32_t col, Vector *out, Err
     out->values = dict.values;
     out->nvalues = dict.count;
     out->dict_id = dict.id;
+    out->ascii = dict.ascii;
     return TCUDB_OK;
 }
 
@@ -305,7 +306,7 @@ tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *
     assert(dict != NULL);
     TRY(dict_load(dict, err));
     uint32_t count = dict_count(dict);
-    *out = (DictView){.id = dict->id, .count = count, .values = dict_values(dict)};
+    *out = (DictView){.id = dict->id, .count = count, .values = dict_values(dict), .ascii = atomic_load(&dict->ascii)};
     return TCUDB_OK;
 }
 

@@ -185,6 +185,7 @@ typedef struct DictView {
     uint64_t id;
     uint32_t count;
     const Str *values;
+    bool ascii; /* all of them */
 } DictView;
 tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
 /* The heads (str_head) of a dictionary's texts by code, in blocks. Made at the first use, which *cancel (may be NULL)

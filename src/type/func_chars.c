@@ -119,11 +119,13 @@ tcudb_status text_fold_rows(EvalCtx *ctx, const Vector *texts, const uint16_t *s
 
 KERNEL(text_lower)
 {
+    out->ascii = args[0].ascii;
     return map_rows(ctx, &args[0], sel, n, CASE_LOWER, out->data, err);
 }
 
 KERNEL(text_upper)
 {
+    out->ascii = args[0].ascii;
     return map_rows(ctx, &args[0], sel, n, CASE_UPPER, out->data, err);
 }
 

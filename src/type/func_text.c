@@ -52,9 +52,13 @@ KERNEL(text_length)
     const Str *texts = args[0].data;
     const uint32_t stride = STRIDE(args[0]);
     int32_t *to = out->data;
+    if (args[0].ascii) {
+        UNARY_LOOPS(Str, int32_t, r = (int32_t)x.len);
+        return TCUDB_OK;
+    }
     for (uint32_t i = 0; i < n;) {
         TextRun run = text_run(&args[0], sel, i, n, RUN_BYTES);
-        bool bytes = run.end > i + 1 && text_is_ascii(run.ptr, run.bytes);
+        bool bytes = run.end > i + 1 && bytes_are_ascii(run.ptr, run.bytes);
         for (; i < run.end; i++) {
             uint32_t row = sel == NULL ? i : sel[i];
             Str s = texts[row * stride];
@@ -218,27 +222,19 @@ KERNEL(text_repeat)
 /* Whether the first n bytes, or all where there are fewer, are ASCII. False where looking would take long. */
 static inline bool short_ascii(Str s, int64_t n)
 {
-    enum { WORD = 8, WORDS = 4 };
-    const uint64_t high = UINT64_C(0x8080808080808080);
-    uint64_t all = 0, word;
-    uint32_t i = 0, len = n < s.len ? (uint32_t)n : s.len;
-    if (len > WORD * WORDS) return false;
-    for (; i + WORD <= len; i += WORD) {
-        memcpy(&word, s.ptr + i, WORD);
-        all |= word;
-    }
-    for (; i < len; i++) all |= (unsigned char)s.ptr[i];
-    return (all & high) == 0;
+    enum { SHORT = 32 };
+    uint32_t len = n < s.len ? (uint32_t)n : s.len;
+    return len <= SHORT && str_is_ascii((Str){s.ptr, len});
 }
 
 /* Characters start.. (1 is the first), `count` of them; count < 0: all the rest. */
-static Str slice(Str s, int64_t start, int64_t count)
+static Str slice_of(Str s, bool ascii, int64_t start, int64_t count)
 {
     int64_t end = count < 0 ? INT64_MAX : start + count;
     if (start < 1) start = 1;
     if (end <= start) return (Str){s.ptr, 0};
     if (start - 1 > s.len) return (Str){s.ptr, 0};
-    if (short_ascii(s, end < INT64_MAX ? end - 1 : start - 1)) {
+    if (ascii || short_ascii(s, end < INT64_MAX ? end - 1 : start - 1)) {
         uint32_t rest = s.len - (uint32_t)(start - 1);
         return (Str){s.ptr + start - 1, end - start < rest ? (uint32_t)(end - start) : rest};
     }
@@ -248,9 +244,15 @@ static Str slice(Str s, int64_t start, int64_t count)
     return rest;
 }
 
+static Str slice(Str s, int64_t start, int64_t count)
+{
+    return slice_of(s, false, start, count);
+}
+
 KERNEL(text_substring)
 {
-    BINARY_ROWS(Str, int32_t, Str, r = slice(x, y, -1));
+    const bool ascii = out->ascii = args[0].ascii;
+    BINARY_ROWS(Str, int32_t, Str, r = slice_of(x, ascii, y, -1));
     return TCUDB_OK;
 }
 
@@ -260,11 +262,12 @@ KERNEL(text_substring)
 KERNEL(text_substring_for)
 {
     Str *to = out->data;
+    out->ascii = args[0].ascii;
     EACH_ROW(i, row)
     {
         int32_t count = INT4_AT(2);
         if (count < 0) return error_set(err, SQLSTATE_SUBSTRING_ERROR, "negative substring length not allowed");
-        to[row] = slice(STR_AT(0), INT4_AT(1), count);
+        to[row] = slice_of(STR_AT(0), out->ascii, INT4_AT(1), count);
     }
     return TCUDB_OK;
 }
@@ -368,10 +371,13 @@ tcudb_status text_find(const EvalCtx *ctx, Str s, Str what, uint32_t from, int64
 
 KERNEL(text_position)
 {
+    const bool ascii = args[0].ascii;
     BINARY_ROWS(Str, Str, int32_t, {
         int64_t at;
         TRY(text_find(ctx, x, y, 0, &at, err));
-        r = at < 0 ? 0 : (int32_t)(short_ascii(x, at) ? (uint32_t)at : utf8_length((Str){x.ptr, (uint32_t)at})) + 1;
+        r = at < 0
+                ? 0
+                : (int32_t)(ascii || short_ascii(x, at) ? (uint32_t)at : utf8_length((Str){x.ptr, (uint32_t)at})) + 1;
     });
     return TCUDB_OK;
 }

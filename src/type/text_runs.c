@@ -25,10 +25,3 @@ TextRun text_run(const Vector *texts, const uint16_t *sel, uint32_t from, uint32
     }
     return run;
 }
-
-HOT bool text_is_ascii(const char *s, size_t n)
-{
-    unsigned char all = 0;
-    for (size_t i = 0; i < n; i++) all |= (unsigned char)s[i];
-    return all < 0x80;
-}

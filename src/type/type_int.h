@@ -200,6 +200,5 @@ typedef struct TextRun {
     uint32_t end;
 } TextRun;
 TextRun text_run(const Vector *texts, const uint16_t *sel, uint32_t from, uint32_t n, uint32_t most);
-bool text_is_ascii(const char *s, size_t n);
 
 #endif

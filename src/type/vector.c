@@ -134,6 +134,7 @@ static tcudb_status fill_flat(Arena *arena, const Vector *v, const uint16_t *sel
                               Vector *out, Error *err)
 {
     TRY(vec_new(arena, v->type, dense ? n : rows, out, err));
+    out->ascii = v->ascii;
     if (v->form == VEC_DICT)
         gather_dict(v, sel, n, dense, out->data);
     else
@@ -164,7 +165,7 @@ tcudb_status vec_flatten(Arena *arena, const Vector *v, const uint16_t *sel, uin
         return TCUDB_OK;
     }
     if (v->form == VEC_DICT && sel == NULL && n > 0 && v->valid == NULL && codes_run(v->data, n)) {
-        *out = (Vector){.type = v->type, .phys = v->phys, .form = VEC_FLAT};
+        *out = (Vector){.type = v->type, .phys = v->phys, .form = VEC_FLAT, .ascii = v->ascii};
         out->data = (void *)(uintptr_t)(v->values + ((const uint32_t *)v->data)[0]);
         return TCUDB_OK;
     }

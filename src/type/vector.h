@@ -27,6 +27,7 @@ typedef struct Vector {
     Type type;
     uint8_t phys;     /* Phys of type */
     uint8_t form;     /* VecForm */
+    bool ascii;       /* text: all values are known to be ASCII, so bytes are characters */
     uint32_t nvalues; /* VEC_DICT: number of codes */
     void *data;
     uint64_t *valid;   /* bit i set: row i is not NULL; NULL pointer: no NULLs */

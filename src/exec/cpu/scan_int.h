@@ -101,6 +101,8 @@ tcudb_status scan_codes(ScanBatch *b, ScanPred *pred, uint32_t *n, Error *err) M
 /* scan_simd.c: rows (of sel, or 0..n-1) whose value passes; out has room for n + 16 and may be sel. */
 bool scan_simd_ready(void);
 uint32_t scan_range_512(const int32_t *data, const uint16_t *sel, uint32_t n, int32_t lo, int32_t hi, uint16_t *out);
+uint32_t scan_heads_512(const HeadBlock *const *blocks, const uint32_t *codes, const uint16_t *sel, uint32_t n,
+                        uint64_t lo, uint64_t hi, uint16_t *out);
 uint32_t scan_bits_512(const int32_t *data, const uint16_t *sel, uint32_t n, const SemiBits *bits, uint16_t *out);
 
 #endif

@@ -230,18 +230,32 @@ static bool batch_bounds(const HeadView *heads, const uint32_t *codes, const uin
     return true;
 }
 
-static uint32_t coded_rows(const TextRange *r, const HeadView *heads, const Vector *v, uint32_t n, uint16_t *rows)
+/* Rows (of sel, which may be out, or 0..n-1) whose head lies within [lo, hi]. */
+static uint32_t rows_by_head(const HeadView *heads, const uint32_t *codes, const uint16_t *sel, uint32_t n, uint64_t lo,
+                             uint64_t hi, uint16_t *out)
+{
+    uint32_t k = 0;
+    if (scan_simd_ready()) return scan_heads_512(heads->blocks, codes, sel, n, lo, hi, out);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = sel_row(sel, i);
+        uint64_t head = head_at(heads, codes[row]);
+        out[k] = (uint16_t)row;
+        k += head >= lo && head <= hi;
+    }
+    return k;
+}
+
+static uint32_t coded_rows(const TextRange *r, const HeadView *heads, const Vector *v, const uint16_t *sel, uint32_t n,
+                           uint16_t *out)
 {
     const uint32_t *codes = v->data;
-    const uint64_t lo = r->lo_head, hi = r->hi_head;
-    uint32_t k = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint16_t row = rows[i];
+    uint32_t few = rows_by_head(heads, codes, sel, n, r->lo_head, r->hi_head, out), k = 0;
+    for (uint32_t i = 0; i < few; i++) {
+        uint16_t row = out[i];
         uint64_t head = head_at(heads, codes[row]);
-        bool in = head > lo && head < hi;
-        if (head == lo || head == hi) in = between(r, v->values[codes[row]]);
-        rows[k] = row;
-        k += in;
+        bool at_end = head == r->lo_head || head == r->hi_head;
+        out[k] = row;
+        k += !at_end || between(r, v->values[codes[row]]);
     }
     return k;
 }
@@ -260,32 +274,32 @@ uint32_t scan_text_rows(const Batch *batch, const Vector *v, const ScanPred *pre
         }
         return k;
     }
-    if (batch_bounds(&pred->heads, v->data, n == batch->rows ? NULL : out, n, &min, &max)) {
+    const uint16_t *sel = n == batch->rows ? NULL : out;
+    if (batch_bounds(&pred->heads, v->data, sel, n, &min, &max)) {
         bool some, all;
         scan_text_bounds(r, min, max, &some, &all);
         if (all || !some) return all ? n : 0;
     }
-    return coded_rows(r, &pred->heads, v, n, out);
-}
-
-static int64_t head_word(uint64_t head)
-{
-    return (int64_t)(head ^ UINT64_C(1) << 63);
+    return coded_rows(r, &pred->heads, v, sel, n, out);
 }
 
 uint32_t scan_bound_heads(const Batch *batch, const Vector *v, const HeadView *heads, int64_t lo, int64_t hi,
                           uint16_t *out)
 {
+    const uint64_t sign = UINT64_C(1) << 63, least = (uint64_t)lo ^ sign, most = (uint64_t)hi ^ sign;
     const uint32_t *codes = v->data;
     uint64_t min, max;
     uint32_t k = 0;
-    bool near = batch_bounds(heads, codes, batch->sel, batch->n, &min, &max);
-    if (near && (head_word(max) < lo || head_word(min) > hi) && v->valid == NULL) return 0;
+    if (v->valid == NULL) {
+        bool known = batch_bounds(heads, codes, batch->sel, batch->n, &min, &max);
+        if (known && (max < least || min > most)) return 0;
+        return rows_by_head(heads, codes, batch->sel, batch->n, least, most, out);
+    }
     for (uint32_t i = 0; i < batch->n; i++) {
         uint32_t row = batch_row(batch, i);
-        int64_t word = head_word(head_at(heads, codes[row]));
+        uint64_t head = head_at(heads, codes[row]);
         out[k] = (uint16_t)row;
-        k += (word >= lo && word <= hi) || vec_is_null(v, row);
+        k += (head >= least && head <= most) || vec_is_null(v, row);
     }
     return k;
 }

@@ -10,6 +10,7 @@
 #include "exec/cpu/scan_int.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -83,6 +84,35 @@ AVX512 uint32_t scan_bits_512(const int32_t *data, const uint16_t *sel, uint32_t
     return k;
 }
 
+/* Heads of the codes within [lo, hi], eight a step: one gather for their blocks, one for what stands there. */
+AVX512 uint32_t scan_heads_512(const HeadBlock *const *blocks, const uint32_t *codes, const uint16_t *sel, uint32_t n,
+                               uint64_t lo, uint64_t hi, uint16_t *out)
+{
+    enum { STEP = 8, BLOCK_BITS = 10 };
+    static_assert(HEAD_BLOCK == 1 << BLOCK_BITS, "codes are cut by shifting");
+    const __m128i iota = _mm_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i low = _mm512_set1_epi64((int64_t)lo), high = _mm512_set1_epi64((int64_t)hi);
+    const __m512i at = _mm512_set1_epi64(offsetof(HeadBlock, at)), zero = _mm512_setzero_si512();
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < n; i += STEP) {
+        __mmask8 live = n - i >= STEP ? 0xff : (__mmask8)((1u << (n - i)) - 1);
+        __m128i rows = sel == NULL ? _mm_add_epi16(iota, _mm_set1_epi16((short)i))
+                                   : _mm_loadu_si128((const __m128i *)(const void *)(sel + i));
+        __m256i code = sel == NULL ? _mm256_maskz_loadu_epi32(live, codes + i)
+                                   : _mm256_mmask_i32gather_epi32(_mm256_setzero_si256(), live,
+                                                                  _mm256_cvtepu16_epi32(rows), (const int *)codes, 4);
+        __m512i block = _mm512_mask_i32gather_epi64(zero, live, _mm256_srli_epi32(code, BLOCK_BITS), blocks, 8);
+        __m256i within = _mm256_and_si256(code, _mm256_set1_epi32(HEAD_BLOCK - 1));
+        __m512i place =
+            _mm512_add_epi64(_mm512_add_epi64(block, at), _mm512_slli_epi64(_mm512_cvtepu32_epi64(within), 3));
+        __m512i head = _mm512_mask_i64gather_epi64(zero, live, place, NULL, 1);
+        __mmask8 pass = _mm512_mask_cmpge_epu64_mask(live, head, low) & _mm512_mask_cmple_epu64_mask(live, head, high);
+        _mm_storeu_si128((__m128i *)(void *)(out + k), _mm_maskz_compress_epi16(pass, rows));
+        k += (uint32_t)__builtin_popcount(pass);
+    }
+    return k;
+}
+
 #else
 
 bool scan_simd_ready(void)
@@ -93,6 +123,20 @@ bool scan_simd_ready(void)
 uint32_t scan_range_512(const int32_t *data, const uint16_t *sel, uint32_t n, int32_t lo, int32_t hi, uint16_t *out)
 {
     (void)data;
+    (void)sel;
+    (void)n;
+    (void)lo;
+    (void)hi;
+    (void)out;
+    assert(!"not on this machine");
+    return 0;
+}
+
+uint32_t scan_heads_512(const HeadBlock *const *blocks, const uint32_t *codes, const uint16_t *sel, uint32_t n,
+                        uint64_t lo, uint64_t hi, uint16_t *out)
+{
+    (void)blocks;
+    (void)codes;
     (void)sel;
     (void)n;
     (void)lo;
