@@ -26,7 +26,7 @@ SELECT count(*) FROM kept a JOIN kept b ON upper(a.s) = upper(b.s) WHERE a.s IN 
 SELECT k, (SELECT max(n) FROM made WHERE g = k % 10) FROM kept WHERE s LIKE '%t 3' ORDER BY k LIMIT 2;
 CREATE TEMP TABLE tt AS SELECT k, s FROM kept WHERE k < 20; UPDATE tt SET s = 'temp' WHERE k = 3; DELETE FROM tt WHERE k = 4;
 CREATE TABLE ids(id serial PRIMARY KEY, v int, w int GENERATED ALWAYS AS (v * 2) STORED); COMMENT ON TABLE ids IS 'numbered';
-INSERT INTO ids(v) SELECT k FROM tt WHERE k > 0; SELECT currval('ids_id_seq'), nextval('ids_id_seq'), obj_description('ids'::regclass);
+INSERT INTO ids(v) SELECT k FROM tt WHERE k > 0; BEGIN; INSERT INTO ids(v) VALUES (1); ROLLBACK; SELECT currval('ids_id_seq'), nextval('ids_id_seq'), obj_description('ids'::regclass);
 SELECT c.relname, pg_get_constraintdef(k.oid) FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid ORDER BY 1, 2 LIMIT 3;
 SELECT string_to_table(s, ' '), regexp_split_to_table(s, 'x') FROM kept ORDER BY k LIMIT 3; DROP TABLE ids;
 UPDATE wide SET b = 7, s = s || '!' WHERE a <= 60000;
