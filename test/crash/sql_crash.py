@@ -65,6 +65,8 @@ def transaction(k, folder, rng):
         f"INSERT INTO ids(v) SELECT i FROM generate_series(1, {many}) g(i); INSERT INTO taken VALUES (nextval('numbers')), (nextval('numbers'))",
         f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken SELECT nextval('numbers') FROM generate_series(1, {many}); ROLLBACK; BEGIN; "
         f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken SELECT nextval('numbers') FROM generate_series(1, {many})",
+        f"INSERT INTO t(k, s) SELECT a, b || ' undone' FROM ({rows}) q(a, b) ON CONFLICT (k) DO UPDATE SET s = excluded.s; ROLLBACK; BEGIN; INSERT INTO ids(v) VALUES ({k})",
+        f"SAVEPOINT a; UPDATE t SET s = s || ' undone'; ROLLBACK TO a; INSERT INTO ids(v) VALUES ({k})",
         f"SAVEPOINT a; INSERT INTO ids(v) VALUES ({k}), ({low}); INSERT INTO taken VALUES (nextval('numbers')); ROLLBACK TO a; "
         f"INSERT INTO ids(v) VALUES ({k}); INSERT INTO taken VALUES (nextval('numbers'))",
         f"UPDATE ids SET v = v + {k} WHERE v % 3 = {k % 3}; DELETE FROM ids WHERE v % 11 = {k % 11}",
