@@ -44,7 +44,7 @@ class Duckdb:
         return [[None if v is None else str(v) for v in row] for row in rows]
 
     def copy(self, table, path):
-        self.run(f"COPY {table} FROM '{path}' (DELIMITER '|', HEADER false, AUTO_DETECT false)")
+        self.run(f"COPY {table} FROM '{path}' (DELIMITER '|', HEADER false, AUTO_DETECT false, ALLOW_QUOTED_NULLS false)")
 
 
 ENGINES = {"tcudb": Tcudb, "duckdb": Duckdb}

@@ -1,6 +1,7 @@
 """TPC-H's 22 queries, tcudb against DuckDB in the same run and on the same threads.
 
-The data is bench/tpch_data.py's. Best of BENCH_RUNS runs (default 3). Answers are compared: numbers to 12 digits, since
+The data is bench/tpch_data.py's, or with `--scale 1` what TPC's generator makes (bench/tpc_data.py: an old DuckDB wheel
+brings it from PyPI), asked by turns. Best of BENCH_RUNS runs (default 3). Answers are compared: numbers to 12 digits, since
 DuckDB's avg is a double.
 """
 import json
@@ -36,6 +37,9 @@ def work(engine):
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--scale":
+        import tpc_both
+        return tpc_both.main("tpch", "TPC-H", sys.argv[2], [])
     if len(sys.argv) == 2:
         return work(sys.argv[1])
     if not DATA.exists():

@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-from engines import BUILD, ENGINES
+from engines import ENGINES
 
 PROCESSORS = os.environ.get("BENCH_PROCESSORS") == "1"
 RUNS = int(os.environ.get("BENCH_RUNS", "3"))
