@@ -45,11 +45,24 @@ static void outer_join_stays_where_nulls_pass(void **state)
     FIX;
     Plan *t = scan(f, "t"), *u = scan(f, "u");
     Plan *p = join(f, JOIN_LEFT, t, u, op(f, "=", col(f, t, 0), col(f, u, 0)), op(f, "<", col(f, t, 1), num(f, 5)));
-    p = filter(f, p, op(f, "is null", col(f, u, 1), NULL), NULL);
+    p = filter(f, p, op(f, "is null", op(f, "+", col(f, u, 1), num(f, 1)), NULL), NULL);
     const char *text = optimised(f, project(f, p, col(f, t, 2), "c"));
     has(text, "Join Left");
     has(text, "Filter");
     lacks(text, "where"); /* the ON condition on the preserved side must not filter it */
+    fix_free(f);
+}
+
+static void outer_join_without_matches_is_anti(void **state)
+{
+    FIX;
+    Plan *t = scan(f, "t"), *u = scan(f, "u");
+    Plan *p = join(f, JOIN_LEFT, t, u, op(f, "=", col(f, t, 0), col(f, u, 0)), op(f, "<", col(f, t, 1), num(f, 5)));
+    p = filter(f, p, op(f, "is null", col(f, u, 1), NULL), NULL);
+    const char *text = optimised(f, project(f, p, col(f, t, 2), "c"));
+    has(text, "Join Anti");
+    lacks(text, "Filter");
+    lacks(text, "where");
     fix_free(f);
 }
 
@@ -133,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_reach_scans_and_narrow_outer_joins),
         cmocka_unit_test(outer_join_stays_where_nulls_pass),
+        cmocka_unit_test(outer_join_without_matches_is_anti),
         cmocka_unit_test(exists_becomes_semi_join),
         cmocka_unit_test(not_in_with_nulls_keeps_the_mark),
         cmocka_unit_test(correlated_count_is_zero_without_rows),
