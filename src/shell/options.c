@@ -85,7 +85,7 @@ enum { INFOS = sizeof infos / sizeof infos[0] };
 
 void options_help(FILE *to)
 {
-    fputs("tcudb: SQL over compressed columns, on the CPU, GPU and tensor cores\n\n"
+    fputs("tcudb: exact SQL over compressed columns; joins that explode run as matrix products\n\n"
           "usage: tcudb [OPTION]... [DATABASE]      DATABASE: a folder NAME.tcu; without one, in memory\n",
           to);
 #define SUBCOMMAND(name, fn, help) fprintf(to, "       tcudb %-34s %s\n", name, help);
