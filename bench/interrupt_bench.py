@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """How long after tcudb_interrupt a statement ends, for every kind of statement that can take long.
 
-usage: bench/interrupt_bench.py [PATTERN]    (BUILD, BENCH_ROWS default 2,000,000, BENCH_POINTS default 12)
+usage: bench/interrupt_bench.py [PATTERN]...    (BUILD, BENCH_ROWS default 2,000,000, BENCH_POINTS default 12)
 
 Each statement runs twice whole; then it is interrupted at evenly spaced moments of that time, and again in a transaction
-that is rolled back. Printed: its whole time, how many of the interrupts came before its end, the longest wait.
+that is rolled back. Printed: its whole time, how many of the interrupts came before its end, the longest wait, and the
+processor time that the program used in it: on a machine that does other work too, that is what the program is to blame
+for. PATTERN: only the statements whose names contain one of them.
 """
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import threading
@@ -35,6 +38,11 @@ SETUP = [
     f"COPY huge TO '{FOLDER}/huge.txt'",
     f"COPY huge TO '{FOLDER}/huge.csv' (FORMAT csv)",
     "CREATE TABLE huge_copy (x text)",
+    "CREATE TABLE rough AS SELECT a, a * 123456789012345678.1234567891 AS n, 'a' || md5(a::text) AS m FROM t "
+    "WHERE a <= 1000000",
+    f"COPY (SELECT a, a, a, a, c, c, c, c, d, d, d, d, e, e, e, e FROM t WHERE a <= 500000) TO '{FOLDER}/wide.csv' (FORMAT csv)",
+    f"COPY (SELECT a, c FROM t WHERE a <= 500000) TO '{FOLDER}/part1.csv' (FORMAT csv, HEADER)",
+    f"COPY (SELECT a, c FROM t WHERE a > 500000) TO '{FOLDER}/part2.csv' (FORMAT csv, HEADER)",
 ]
 JOINED = ", ".join(f"s s{i}" for i in range(60))
 CHAIN = " AND ".join(f"s{i}.k = s{i + 1}.k" for i in range(59))
@@ -149,16 +157,91 @@ STATEMENTS = {
     "explain 1,100 joins": "EXPLAIN SELECT 1 FROM " + " JOIN ".join(
         f"s s{i}" + (f" ON s{i}.k = s{i - 1}.k" if i else "") for i in range(1100)),
 }
+STATEMENTS |= {
+    "merge": "MERGE INTO keyed USING t ON keyed.k = t.d WHEN MATCHED THEN UPDATE SET v = t.a WHEN NOT MATCHED AND t.d > 0 THEN INSERT VALUES (t.d, t.a)",
+    "truncate": "TRUNCATE t, big, keyed",
+    "delete all of 10 M": "DELETE FROM big",
+    "update of 10 M": "UPDATE big SET d = d + 1",
+    "update returning": "UPDATE t SET b = b + 1 RETURNING a, c",
+    "insert returning": "INSERT INTO copy_of_t SELECT * FROM t RETURNING a, c",
+    "create table like 10 M": "CREATE TABLE made AS SELECT * FROM big",
+    "explain analyze": "EXPLAIN ANALYZE SELECT a, count(*), max(c) FROM big GROUP BY a ORDER BY 2 DESC, 1",
+    "distinct of 10 M": "SELECT count(*) FROM (SELECT DISTINCT c, d % 100000 FROM big) x",
+    "distinct on": "SELECT count(*) FROM (SELECT DISTINCT ON (c) c, d FROM big ORDER BY c, d) x",
+    "union of 20 M": "SELECT count(*) FROM (SELECT a, c FROM big UNION SELECT d, c FROM big) x",
+    "intersect": "SELECT count(*) FROM (SELECT a FROM big INTERSECT SELECT d FROM big) x",
+    "grouping sets": "SELECT count(*) FROM (SELECT a % 1000, c, d % 7, count(*) FROM big GROUP BY GROUPING SETS ((1, 2), (2, 3), (1))) x",
+    "cross join": "SELECT count(*) FROM t x, t y WHERE x.a < 50000 AND y.a < 50000 AND (x.a + y.d) % 1000003 = 5",
+    "lateral series": "SELECT sum(g) FROM t, generate_series(1, b) g WHERE a < 100000",
+    "lateral limit": "SELECT sum(x.k) FROM t, LATERAL (SELECT k FROM s WHERE s.k > t.a ORDER BY k LIMIT 1) x WHERE a < 300",
+    "not in": "SELECT count(*) FROM t WHERE d NOT IN (SELECT k FROM s)",
+    "not exists, non-equi": "SELECT count(*) FROM t WHERE a < 5000 AND NOT EXISTS (SELECT 1 FROM s WHERE s.k < t.d AND s.k > t.a)",
+    "correlated count": "SELECT sum((SELECT count(*) FROM s WHERE s.k < t.d)) FROM t WHERE a < 2000",
+    "lag of 10 M": "SELECT max(x) FROM (SELECT a - lag(a) OVER (ORDER BY d) AS x FROM big) y",
+    "window over texts": "SELECT max(x) FROM (SELECT max(m) OVER (ORDER BY a ROWS 50 PRECEDING) AS x FROM rough) y",
+    "count distinct window": "SELECT max(x) FROM (SELECT dense_rank() OVER (PARTITION BY c ORDER BY d) AS x FROM big) y",
+    "percentiles by group": "SELECT count(*) FROM (SELECT c, percentile_cont(0.5) WITHIN GROUP (ORDER BY d) FROM big GROUP BY c) x",
+    "string_agg of 10 M": "SELECT length(string_agg(c, ',' ORDER BY a)) FROM big",
+    "string_agg by group": "SELECT sum(length(x)) FROM (SELECT string_agg(m, ',' ORDER BY m) AS x FROM rough GROUP BY a % 10) y",
+    "numeric of 38 digits": "SELECT sum(n), avg(n), max(n * 3), min(n / 7) FROM rough",
+    "numeric sort": "SELECT n FROM rough ORDER BY n DESC OFFSET 999990",
+    "numeric group by": "SELECT count(*) FROM (SELECT n, count(*) FROM rough GROUP BY n) x",
+    "distinct texts": "SELECT count(DISTINCT m), count(DISTINCT reverse(m)) FROM rough",
+    "sort of distinct texts": "SELECT m FROM rough ORDER BY reverse(m) OFFSET 999990",
+    "join of distinct texts": "SELECT count(*) FROM rough x JOIN rough y ON x.m = y.m",
+    "like": "SELECT count(*) FROM rough WHERE m LIKE '%a%b%c%' OR m ILIKE '%FFF%'",
+    "regexp match": "SELECT count(*) FROM rough WHERE m ~ '([0-9][a-f]){4}$'",
+    "casts to text": "SELECT sum(length(a::text || n::text || (e::text))) FROM t JOIN rough USING (a)",
+    "to_char": "SELECT max(to_char(a, 'FM999,999,999') || to_char('2000-01-01'::date + a % 10000, 'DD Mon YYYY')) FROM t",
+    "contraction, sparse": "SELECT x.a, y.d, count(*) FROM t x JOIN t y ON x.d = y.a GROUP BY 1, 2",
+    "contraction, non-equi": "SELECT x.b, y.b, count(*) FROM t x JOIN t y ON x.a < y.d WHERE x.a < 60000 AND y.a < 60000 GROUP BY 1, 2",
+    "contraction, sums of big": "SELECT x.c, sum(x.a::numeric * y.a) FROM big x JOIN big y ON x.d % 5000 = y.d % 5000 GROUP BY 1",
+    "contraction, doubles": "SELECT x.b, y.b, sum(x.e * y.e) FROM t x JOIN t y ON x.c = y.c GROUP BY 1, 2",
+    "contraction, many groups": "SELECT count(*) FROM (SELECT x.d % 20000 AS i, y.d % 20000 AS j, count(*) FROM t x JOIN t y ON x.c = y.c GROUP BY 1, 2) q",
+    "copy wide from": f"CREATE TABLE made (" + ", ".join(f"c{i} text" for i in range(16)) + f"); COPY made FROM '{FOLDER}/wide.csv' (FORMAT csv)",
+    "copy wide to": f"COPY (SELECT a, a, a, a, c, c, c, c, d, d, d, d, e, e, e, e FROM t) TO '{FOLDER}/out.csv' (FORMAT csv)",
+    "copy, 1,600 columns to": f"COPY (SELECT {', '.join(f'a + {i}' for i in range(1600))} FROM t WHERE a <= 5000) TO '{FOLDER}/out.csv'",
+    "read_csv of a pattern": f"SELECT count(*), max(c), sum(a) FROM read_csv('{FOLDER}/part*.csv', filename => true)",
+    "read_csv into a table": f"CREATE TABLE made AS SELECT * FROM '{FOLDER}/part2.csv'",
+    "read_csv, a bad value": f"SELECT sum(c) FROM read_csv('{FOLDER}/part2.csv', types => 'c bigint', ignore_errors => true)",
+    "100 MB: read_csv whole": f"SELECT max(length(column1)) FROM read_csv('{FOLDER}/huge.csv', header => false, max_line_size => 200000000)",
+    "100 MB: read_csv, no quote": f"SELECT count(*) FROM read_csv('{FOLDER}/huge.csv', quote => '', max_line_size => 200000000)",
+    "100 MB: read_csv, one column": f"SELECT count(*) FROM read_csv('{FOLDER}/huge.csv', quote => '', delim => ';', max_line_size => 200000000)",
+    "100 MB: string_to_table": "SELECT count(*) FROM huge, string_to_table(x, ',') u",
+    "100 MB: update": "UPDATE huge SET x = x || 'y'",
+    "100 MB: regexp_matches": "SELECT count(*) FROM huge, regexp_matches(x, 'b c', 'g') m",
+    "add primary key": "ALTER TABLE big ADD PRIMARY KEY (a)",
+    "set not null": "ALTER TABLE big ALTER COLUMN d SET NOT NULL",
+    "drop column": "ALTER TABLE big DROP COLUMN d",
+    "add column, random": "ALTER TABLE t ADD COLUMN more float8 DEFAULT random()",
+    "analyze": "ANALYZE",
+    "information_schema": "SELECT count(*) FROM information_schema.columns a, information_schema.columns b WHERE a.column_name = b.column_name OR a.data_type = 'text'",
+    "nested views": "CREATE VIEW v1 AS SELECT a, b, c FROM t; CREATE VIEW v2 AS SELECT x.a, y.b, x.c FROM v1 x JOIN v1 y USING (a); SELECT count(*), max(c) FROM v2",
+    "with, three times": "WITH x AS MATERIALIZED (SELECT d, count(*) AS n FROM big GROUP BY d) SELECT count(*) FROM x a JOIN x b USING (d) JOIN x c USING (d)",
+    "recursion by union": "WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT (n * 7 + 3) % 1000003 FROM r) SELECT count(*) FROM r",
+}
+# What runs in the transaction before the statement is timed, and what undoes it, in one of its own, where it was kept.
+BEFORE = {
+    "commit of 2 M rows": (["CREATE TABLE kept AS SELECT * FROM t"], "DROP TABLE IF EXISTS kept"),
+    "commit of 10 M rows": (["CREATE TABLE kept AS SELECT * FROM big"], "DROP TABLE IF EXISTS kept"),
+    "commit of 1 M texts": (["CREATE TABLE kept AS SELECT m, reverse(m) AS r FROM rough"], "DROP TABLE IF EXISTS kept"),
+    "commit of 100 MB": (["CREATE TABLE kept AS SELECT x FROM huge"], "DROP TABLE IF EXISTS kept"),
+    "rollback of 10 M rows": (["CREATE TABLE kept AS SELECT * FROM big"], None),
+    "rollback of an update": (["UPDATE big SET d = d + 1"], None),
+    "rollback to savepoint": (["SAVEPOINT p", "CREATE TABLE kept AS SELECT * FROM big", "DELETE FROM big WHERE a % 3 = 1"], None),
+}
+STATEMENTS |= {name: "COMMIT" if name.startswith("commit") else "ROLLBACK TO p" if "savepoint" in name else "ROLLBACK"
+               for name in BEFORE}
 SETTINGS = {"contraction": "SET tcudb.engine = tcu", "contraction of sums": "SET tcudb.engine = tcu"}
 
 
 def run(conn, sql, after=None):
-    """Seconds until the end, seconds from the interrupt to the end, the error."""
-    at = [0.0]
+    """Seconds until the end, seconds and processor seconds from the interrupt to the end, the error."""
+    at, cpu = [0.0], [0.0]
     sql = sql.encode()  # not part of the statement
 
     def interrupt():
-        at[0] = time.perf_counter()
+        at[0], cpu[0] = time.perf_counter(), time.process_time()
         conn.lib.tcudb_interrupt(conn.conn)
 
     timer = threading.Timer(after, interrupt) if after is not None else None
@@ -166,32 +249,37 @@ def run(conn, sql, after=None):
     if timer:
         timer.start()
     error = conn.execute(sql)
-    ended = time.perf_counter()
+    ended, busy = time.perf_counter(), time.process_time()
     if timer:
         timer.cancel()
         timer.join()
-    return ended - started, ended - at[0] if 0 < at[0] < ended else None, error
+    return ended - started, (ended - at[0], busy - cpu[0]) if 0 < at[0] < ended else None, error
 
 
-def measure(conn, name, sql):
-    setting = SETTINGS.get(name, "RESET tcudb.engine")
-    for statement in (setting, "BEGIN"):
+def attempt(conn, name, after=None):
+    """One run in a transaction that leaves everything as it was."""
+    before, undo = BEFORE.get(name, ([], None))
+    for statement in ["BEGIN", *before]:
         assert conn.execute(statement) == "", statement
-    whole, _, error = run(conn, sql)
+    measured = run(conn, STATEMENTS[name], after)
     conn.execute("ROLLBACK")
-    conn.execute("BEGIN")
-    whole = min(whole, run(conn, sql)[0])  # what it takes once its memory is there
-    conn.execute("ROLLBACK")
+    assert undo is None or conn.execute(undo) == "", undo
+    return measured
+
+
+def measure(conn, name):
+    setting = SETTINGS.get(name, "RESET tcudb.engine")
+    assert conn.execute(setting) == "", setting
+    whole, _, error = attempt(conn, name)
+    whole = min(whole, attempt(conn, name)[0])  # what it takes once its memory is there
     waits, stopped = [], 0
     for point in range(POINTS):
-        conn.execute("BEGIN")
-        _, wait, failed = run(conn, sql, whole * (point + 0.5) / POINTS)
-        conn.execute("ROLLBACK")
+        _, wait, failed = attempt(conn, name, whole * (point + 0.5) / POINTS)
         if wait is not None:
             stopped += failed == "57014"
             waits.append(wait)
-    worst = f"{max(waits) * 1000:9.1f}" if waits else "        -"
-    print(f"{name:28}{whole * 1000:11.0f} ms{stopped:6} of {len(waits):3}{worst} ms {error}", flush=True)
+    longest = [f"{max(wait[i] for wait in waits) * 1000:9.1f}" if waits else "        -" for i in (0, 1)]
+    print(f"{name:28}{whole * 1000:11.0f} ms{stopped:6} of {len(waits):3}{longest[0]} ms{longest[1]} ms {error}", flush=True)
 
 
 def main():
@@ -200,12 +288,13 @@ def main():
     for statement in SETUP:
         error = conn.execute(statement)
         assert error == "", (statement, error)
-    print(f"{'statement':28}{'whole':>14}{'stopped':>13}{'longest wait':>14}")
-    for name, sql in STATEMENTS.items():
-        if len(sys.argv) < 2 or sys.argv[1] in name:
-            measure(conn, name, sql)
+    print(f"{'statement':28}{'whole':>14}{'stopped':>13}{'longest wait':>14}{'processor':>12}")
+    for name in STATEMENTS:
+        if len(sys.argv) < 2 or any(pattern in name for pattern in sys.argv[1:]):
+            measure(conn, name)
     conn.close()
     database.close()
+    shutil.rmtree(FOLDER)
 
 
 main()

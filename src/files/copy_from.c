@@ -267,7 +267,10 @@ static tcudb_status wrong_fields(CopyWorker *w, uint32_t row, Error *err)
         status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "missing delimiter at the end of the record");
     else
         status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "extra data after last expected column");
-    if (n > job->ncols && !job->options.trailing_delimiter && n == job->ncols + 1)
+    const Tokens *t = &w->records.tokens;
+    bool ends_with_delimiter = n == job->ncols + 1 && t->ends[t->rows[row]] - field_start(t, t->rows[row]) <=
+                                                          (uint32_t)(w->records.dialect->eol == EOL_CRLF);
+    if (ends_with_delimiter && !job->options.trailing_delimiter)
         error_hint(err, "If every record ends with a delimiter, add the option TRAILING_DELIMITER.");
     return at_row(w, row, status, err);
 }

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FLUSH_SIZE = 1 << 16, PIECE_SIZE = 1 << 18 };
+enum { FLUSH_SIZE = 1 << 16, PIECE_SIZE = 1 << 18, SLICE_SIZE = 1 << 20 };
 
 struct CopyTo {
     Mem *mem;
@@ -152,14 +152,20 @@ static bool needs_quotes(const CopyTo *c, Str text)
     return holds(text, bytes, false);
 }
 
-static char *put_quoted(const CopyTo *c, Str text, char *o)
+static char *put_within_quotes(const CopyTo *c, Str text, char *o)
 {
-    *o++ = c->options.quote;
     for (uint32_t i = 0; i < text.len; i++) {
         char ch = text.ptr[i];
         if (ch == c->options.quote || ch == c->options.escape) *o++ = c->options.escape;
         *o++ = ch;
     }
+    return o;
+}
+
+static char *put_quoted(const CopyTo *c, Str text, char *o)
+{
+    *o++ = c->options.quote;
+    o = put_within_quotes(c, text, o);
     *o++ = c->options.quote;
     return o;
 }
@@ -203,6 +209,47 @@ static tcudb_status put_printed(Pieces *p, uint32_t col, const Vector *v, uint32
     return TCUDB_OK;
 }
 
+static tcudb_status put_char(Pieces *p, char ch, Error *err)
+{
+    TRY(reserve(p, 1, err));
+    *p->at++ = ch;
+    return TCUDB_OK;
+}
+
+static Str slice_at(Str text, uint32_t at)
+{
+    return (Str){text.ptr + at, text.len - at < SLICE_SIZE ? text.len - at : SLICE_SIZE};
+}
+
+static tcudb_status long_needs_quotes(const CopyTo *c, Str text, bool *needs, Error *err)
+{
+    const char bytes[4] = {c->options.delim, c->options.quote, '\n', '\r'};
+    for (uint32_t at = 0; at < text.len && !*needs; at += SLICE_SIZE) {
+        TRY(cancel_poll(c->cancel, err));
+        *needs = holds(slice_at(text, at), bytes, false);
+    }
+    return TCUDB_OK;
+}
+
+/* A text of more than a slice: the flag is looked at between them, and each is a piece. */
+static tcudb_status put_long(Pieces *p, Str text, bool force, Error *err)
+{
+    const CopyTo *c = p->c;
+    bool quoted = c->options.csv && (force || str_equal(text, c->options.null_text));
+    if (c->options.csv) TRY(long_needs_quotes(c, text, &quoted, err));
+    if (quoted) TRY(put_char(p, c->options.quote, err));
+    for (uint32_t at = 0; at < text.len; at += SLICE_SIZE) {
+        Str slice = slice_at(text, at);
+        TRY(cancel_poll(c->cancel, err));
+        TRY(reserve(p, 2 * (size_t)slice.len, err));
+        if (!c->options.csv)
+            p->at = put_field(c, slice, false, p->at);
+        else
+            p->at = quoted ? put_within_quotes(c, slice, p->at) : put_plain(slice, p->at);
+    }
+    return quoted ? put_char(p, c->options.quote, err) : TCUDB_OK;
+}
+
 static tcudb_status put_value(Pieces *p, uint32_t col, const Vector *v, uint32_t row, Error *err)
 {
     const CopyTo *c = p->c;
@@ -216,16 +263,10 @@ static tcudb_status put_value(Pieces *p, uint32_t col, const Vector *v, uint32_t
         return put_printed(p, col, v, row, err);
     } else {
         Str text = text_at(v, row);
+        if (text.len > SLICE_SIZE) return put_long(p, text, c->force_quote[col], err);
         TRY(reserve(p, 2 * (size_t)text.len + 2, err));
         p->at = put_field(c, text, c->force_quote[col], p->at);
     }
-    return TCUDB_OK;
-}
-
-static tcudb_status put_char(Pieces *p, char ch, Error *err)
-{
-    TRY(reserve(p, 1, err));
-    *p->at++ = ch;
     return TCUDB_OK;
 }
 
@@ -257,6 +298,7 @@ tcudb_status copy_to_batch(void *copy_to, const Batch *pieces, Error *err)
     CopyTo *c = copy_to;
     for (uint32_t i = 0; i < pieces->n; i++) {
         Str text = text_at(&pieces->cols[0], batch_row(pieces, i));
+        TRY(cancel_poll(c->cancel, err));
         if (text.len < FLUSH_SIZE) {
             TRY(buf_str(&c->buf, text, err));
             TRY(flush_above(c, FLUSH_SIZE, err));

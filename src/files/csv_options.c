@@ -9,6 +9,7 @@
 
 #include <glob.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { DEFAULT_SAMPLE = 20480, DEFAULT_LINE = 64 << 20 };
 
@@ -245,6 +246,8 @@ static tcudb_status find_files(Arena *arena, Str name, CsvOptions *out, Error *e
         status = copy_paths(arena, &found, out, err);
     } else if (rc == GLOB_NOSPACE) {
         status = error_set(err, SQLSTATE_OUT_OF_MEMORY, "out of memory");
+    } else if (strpbrk(path, "*?") != NULL && access(path, F_OK) != 0) {
+        status = error_set(err, SQLSTATE_UNDEFINED_FILE, "no file matches \"%s\"", path);
     } else {
         out->npaths = 1;
         out->paths = ARENA_ARRAY(arena, const char *, 1, err);

@@ -126,18 +126,50 @@ static void guess_encoding(const CsvSample *s, CsvFormat *f)
         if (p[i] >= 0x80 && p[i] < 0xa0) f->encoding = ENCODING_WINDOWS1252;
 }
 
+/* What files of other kinds begin with, and what to do about them. */
+static const char *foreign_file(const CsvSample *s)
+{
+    static const struct {
+        Str beginning;
+        const char *hint;
+    } kinds[] = {
+        {STR_LIT("PK\x03\x04"), "It is a spreadsheet or a zip archive: save the sheet as CSV, or unpack the archive."},
+        {STR_LIT("\xd0\xcf\x11\xe0"), "It is a spreadsheet or a document: save the sheet as CSV."},
+        {STR_LIT("PAR1"), "It is a Parquet file: export it as CSV."},
+        {STR_LIT("SQLite format 3"), "It is a database of SQLite: export its tables as CSV."},
+        {STR_LIT("BZh"), "It is compressed by bzip2: expand it, or compress it with gzip or zstd."},
+        {STR_LIT("\xfd"
+                 "7zXZ"),
+         "It is compressed by xz: expand it, or compress it with gzip or zstd."},
+        {STR_LIT("7z\xbc\xaf"), "It is an archive: unpack it."},
+        {STR_LIT("%PDF-"), "It is a PDF document: export its tables as CSV."},
+        {STR_LIT("\x89PNG"), "It is a picture."},
+        {STR_LIT("\x7f"
+                 "ELF"),
+         "It is a program."},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        Str b = kinds[i].beginning;
+        if (s->len >= b.len && memcmp(s->text, b.ptr, b.len) == 0) return kinds[i].hint;
+    }
+    return NULL;
+}
+
 /* Programs, pictures, spreadsheets: what would be guessed about them makes no sense. */
 static tcudb_status check_text(const CsvSample *s, const char *path, const CsvFormat *f, Error *err)
 {
     size_t nuls = 0;
     for (size_t i = 0; i < s->len; i++) nuls += s->text[i] == '\0';
-    bool archive = s->len >= 4 && memcmp(s->text, "PK\x03\x04", 4) == 0;
+    bool binary = nuls > 0 || f->encoding != ENCODING_UTF8 || memmem(s->text, s->len, "\x03\x04", 2) != NULL;
+    const char *foreign = binary ? foreign_file(s) : NULL;
     if (f->encoding == ENCODING_UTF16LE || f->encoding == ENCODING_UTF16BE) return TCUDB_OK;
-    if (!archive && (nuls <= FEW_NULS || nuls <= s->len / MOST_NULS)) return TCUDB_OK; /* faults in a text */
+    bool faults = nuls <= FEW_NULS || nuls <= s->len / MOST_NULS; /* in a text */
+    if (foreign == NULL && faults) return TCUDB_OK;
     tcudb_status status = error_set(err, SQLSTATE_BAD_COPY_FILE_FORMAT, "file \"%s\" is not text", path);
-    error_hint(err, archive
-                        ? "It is a spreadsheet or a zip archive: save the sheet as CSV, or unpack the archive."
-                        : "It has NUL bytes, as programs, pictures and other databases' files do: export it as CSV.");
+    error_hint(err, "%s",
+               foreign != NULL ? foreign
+                               : "It has NUL bytes, as programs, pictures and other databases' files do: "
+                                 "export it as CSV.");
     return status;
 }
 

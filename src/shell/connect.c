@@ -88,7 +88,6 @@ static bool plausible(const char *path)
     struct stat info;
     if (stat(path, &info) != 0) {
         if (errno != ENOENT) return true;
-        size_t n = strlen(path);
         if (looks_like_sql(path)) {
             fprintf(stderr, "ERROR:  no database is called \"%s\"\nHINT:  To run SQL: tcudb -c \"%s\"\n", path, path);
             return false;
@@ -97,20 +96,19 @@ static bool plausible(const char *path)
             fputs("ERROR:  no database is called \"help\"\nHINT:  tcudb --help lists the options.\n", stderr);
             return false;
         }
-        bool data = n > 4 && (strcmp(path + n - 4, ".csv") == 0 || strcmp(path + n - 4, ".sql") == 0);
-        if (!data) return true;
+        if (file_kind(path) != FILE_DATA && file_kind(path) != FILE_SQL) return true;
         fprintf(stderr, "ERROR:  could not open \"%s\": No such file or directory\n", path);
         return false;
     }
     if (S_ISDIR(info.st_mode)) return true;
     fprintf(stderr, "ERROR:  \"%s\" is a file; a tcudb database is a directory\n", path);
-    size_t n = strlen(path);
-    if (n > 4 && strcmp(path + n - 4, ".sql") == 0)
-        fprintf(stderr, "HINT:  To run it: tcudb -f %s\n", path);
-    else if (n > 4 && (strcmp(path + n - 4, ".csv") == 0 || strcmp(path + n - 4, ".tsv") == 0))
-        fprintf(stderr, "HINT:  To look at it: tcudb -c \"SELECT * FROM '%s'\"\n", path);
-    else
-        hint("Give the name of a database directory, or no name for a database in memory.");
+    switch (file_kind(path)) {
+    case FILE_SQL: fprintf(stderr, "HINT:  To run it: tcudb -f %s\n", path); break;
+    case FILE_DATA: fprintf(stderr, "HINT:  To look at it: tcudb -c \"SELECT * FROM '%s'\"\n", path); break;
+    case FILE_BINARY: hint("Export it as CSV, which tcudb -c \"SELECT * FROM 'file.csv'\" reads."); break;
+    case FILE_DATABASE: hint("It is another program's: export it as SQL for tcudb -f, or its tables as CSV."); break;
+    case FILE_OTHER: hint("Give the name of a database directory, or no name for a database in memory."); break;
+    }
     return false;
 }
 

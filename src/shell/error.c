@@ -71,6 +71,23 @@ static void print_place(const Shell *shell)
     if (shell->file_name != NULL) fprintf(stderr, "tcudb:%s:%u: ", shell->file_name, shell->line);
 }
 
+/* tcudb -f data.csv: the file is to blame, not the statement. false: it is SQL, as far as its name tells. */
+static bool print_data_hint(const Shell *shell, const tcudb_error *err)
+{
+    const char *name = shell->file_name;
+    if (name == NULL || strcmp(err->sqlstate, "42601") != 0) return false;
+    if (file_kind(name) == FILE_DATA) {
+        fprintf(stderr, "HINT:  %s holds data, and what runs here is SQL: SELECT * FROM '%s' reads it.\n", name, name);
+        return true;
+    }
+    if (file_kind(name) != FILE_BINARY && file_kind(name) != FILE_DATABASE) return false;
+    fprintf(stderr,
+            "HINT:  %s holds data, and what runs here is SQL: export it as CSV, which SELECT * FROM 'file.csv' "
+            "reads.\n",
+            name);
+    return true;
+}
+
 void shell_error(Shell *shell, const tcudb_error *err, const char *sql)
 {
     fflush(shell->out.file);
@@ -82,10 +99,11 @@ void shell_error(Shell *shell, const tcudb_error *err, const char *sql)
         fprintf(stderr, "ERROR:  %s\n", err->message);
     if (err->position > 0 && sql != NULL) print_line(sql, err->position);
     if (err->detail[0] != '\0') fprintf(stderr, "DETAIL:  %s\n", err->detail);
+    if (err != &shell->error) shell->error = *err;
+    if (print_data_hint(shell, err)) return;
     const char *own = sql == NULL ? NULL : shell_mistake(sql, err); /* knows more than "add type casts" */
     const char *hint = own != NULL ? own : err->hint;
     if (hint[0] != '\0') fprintf(stderr, "HINT:  %s\n", hint);
-    if (err != &shell->error) shell->error = *err;
 }
 
 void shell_complain(Shell *shell, const char *format, ...)

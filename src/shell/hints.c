@@ -151,6 +151,10 @@ static const char *clause_hint(const char *sql, const char *place)
         return "Filter on a window function around the query: SELECT * FROM (SELECT ...) q WHERE ....";
     if (*place == '\0' && begins(word_before(sql, place), "all")) return "GROUP BY lists its columns: GROUP BY a, b.";
     if (begins(place, "exclude")) return "SELECT lists the columns that are wanted.";
+    if (begins(sql, "create table") && begins(place, "from"))
+        return "CREATE TABLE t AS SELECT * FROM 'data.csv' makes a table of a file.";
+    if (begins(sql, "insert") && begins(place, "from"))
+        return "INSERT INTO t SELECT * FROM 'data.csv' adds the rows of a file.";
     if (char_before(sql, place) == ',' && (begins(place, "from") || *place == ')'))
         return "There is a comma too many before it.";
     return NULL;
@@ -226,12 +230,32 @@ static const char *function_hint(const char *message)
     return NULL;
 }
 
-/* FROM data.csv, without quotes or with those of names. */
-static const char *relation_hint(const char *message)
+#define FILE_QUOTES_HINT "A file's name takes single quotes: FROM 'data.csv'."
+
+/* Whether the word at a place is a file's name: data.csv. */
+static bool names_file(const char *place)
 {
+    size_t n = 0;
+    char word[256];
+    while (isalnum((unsigned char)place[n]) || strchr("_-./", place[n]) != NULL) {
+        if (place[n] == '\0' || n + 1 == sizeof word) break;
+        word[n] = place[n];
+        n++;
+    }
+    word[n] = '\0';
+    return file_kind(word) == FILE_DATA;
+}
+
+/* FROM data.csv, without quotes or with those of names. */
+static const char *relation_hint(const char *sql, const char *place, const tcudb_error *err)
+{
+    const char *message = err->message;
+    if (names_file(place)) return FILE_QUOTES_HINT;
+    if (begins(sql, "copy") && strcasestr(sql, " from ") != NULL && strstr(err->hint, "Perhaps") == NULL)
+        return "CREATE TABLE t AS SELECT * FROM 'data.csv' makes the table of the file, rows and all.";
     static const char *const endings[] = {".csv\"", ".tsv\"", ".txt\"", ".csv.gz\"", ".tbl\""};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        if (strstr(message, endings[i]) != NULL) return "A file's name takes single quotes: FROM 'data.csv'.";
+        if (strstr(message, endings[i]) != NULL) return FILE_QUOTES_HINT;
     return strstr(message, "\"sqlite_master\"") != NULL ? "\\d lists the tables, .schema shows their definitions."
                                                         : NULL;
 }
@@ -262,22 +286,37 @@ static const char *type_hint(const char *message)
 /* Files that are not there, or not what they were taken for. */
 static const char *file_hint(const tcudb_error *err)
 {
-    if (strcmp(err->sqlstate, "58P01") == 0 && strncmp(err->message, "could not open file \"", 21) == 0 &&
-        err->message[21] != '/')
+    bool relative = strncmp(err->message, "could not open file \"", 21) == 0 && err->message[21] != '/';
+    relative |= strncmp(err->message, "no file matches \"", 17) == 0 && err->message[17] != '/';
+    if (strcmp(err->sqlstate, "58P01") == 0 && relative)
         return "The name is looked for in the folder that tcudb was started in; \\! pwd shows it, \\cd changes it.";
     if (strcmp(err->sqlstate, "42809") == 0 && strstr(err->message, "\" is a directory") != NULL)
         return "Name a file in it, or several: 'folder/*.csv'.";
     return NULL;
 }
 
+/* Fields that another delimiter separates: the row that an error shows has it, and the statement names none. */
+static const char *delimiter_hint(const char *sql, const char *detail)
+{
+    const char *row = strchr(detail, '"');
+    if (row == NULL || strcasestr(sql, "delimiter") != NULL) return NULL;
+    if (strchr(row, ';') != NULL) return "Fields separated by ; take the option DELIMITER ';'.";
+    if (strchr(row, '|') != NULL) return "Fields separated by | take the option DELIMITER '|'.";
+    return strchr(row, '\t') != NULL ? "Fields separated by tabs take the option DELIMITER E'\\t'." : NULL;
+}
+
 static const char *copy_hint(const char *sql, const tcudb_error *err)
 {
+    if (strcmp(err->sqlstate, "22021") == 0 && strstr(err->message, "0x00") != NULL)
+        return "UTF-16 takes the option ENCODING 'utf-16'; a spreadsheet or Parquet file must be exported as CSV.";
+    if (strcmp(err->sqlstate, "22021") == 0)
+        return "Text that is not UTF-8 takes the option ENCODING 'latin-1', or its own.";
     bool csv = strcasestr(sql, "csv)") != NULL || strcasestr(sql, "csv,") != NULL || strcasestr(sql, " csv ") != NULL;
     if (!csv && strchr(err->message, ',') == NULL && strchr(strchr(err->detail, ':') ?: "", ',') == NULL) return NULL;
     if (!csv) return "COPY t FROM 'file' (FORMAT csv, HEADER) reads comma-separated text with a header line.";
     if (strstr(err->detail, ", line 1") != NULL && strcasestr(sql, "header") == NULL)
         return "If the first line holds the columns' names, add HEADER: COPY t FROM 'file' (FORMAT csv, HEADER).";
-    return NULL;
+    return delimiter_hint(sql, err->detail);
 }
 
 const char *shell_mistake(const char *sql, const tcudb_error *err)
@@ -295,7 +334,7 @@ const char *shell_mistake(const char *sql, const tcudb_error *err)
     if (strcmp(err->sqlstate, "42883") == 0 && strstr(err->message, "text + ") != NULL)
         return "Texts are joined by ||.";
     if (strcmp(err->sqlstate, "42883") == 0) return function_hint(err->message);
-    if (strcmp(err->sqlstate, "42P01") == 0) return relation_hint(err->message);
+    if (strcmp(err->sqlstate, "42P01") == 0) return relation_hint(sql, place, err);
     if (strncmp(err->detail, "COPY ", 5) == 0) return copy_hint(sql, err);
     if (strcmp(err->sqlstate, "42704") != 0) return file_hint(err);
     const char *hint = foreign_statement(sql);

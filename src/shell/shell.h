@@ -152,6 +152,17 @@ void shell_complain(Shell *shell, const char *format, ...) __attribute__((format
 /* One listing, NULL after printing an error. */
 tcudb_result *shell_list(Shell *shell, tcudb_listing what, const char *name);
 
+/* ---- file_kind.c: files by their names --------------------------------------------------------- */
+
+typedef enum FileKind {
+    FILE_OTHER,
+    FILE_DATA, /* separated text */
+    FILE_SQL,
+    FILE_BINARY,  /* data that has to be exported first */
+    FILE_DATABASE /* another program's */
+} FileKind;
+FileKind file_kind(const char *path);
+
 /* ---- script.c: input --------------------------------------------------------------------------- */
 
 /* Runs everything the source gives; false: stopped at an error. */

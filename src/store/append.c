@@ -89,12 +89,17 @@ tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error
 
 /* ---- the tail ------------------------------------------------------------------------------------ */
 
+/* The flag of the transaction that changes the table; NULL: it is read from disk. */
+static const atomic_bool *cancel_of(const Table *table)
+{
+    return table->db->writer == NULL ? NULL : table->db->writer->cancel;
+}
+
 tcudb_status table_seal(Table *table, Error *err)
 {
     assert(!table->frozen && table->tail_rows > 0);
     Segment *segment;
-    const atomic_bool *cancel = table->db->writer == NULL ? NULL : table->db->writer->cancel;
-    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, cancel, &segment, err));
+    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, cancel_of(table), &segment, err));
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
     tcudb_status status = TCUDB_OK;
@@ -123,7 +128,7 @@ tcudb_status table_tail_room(Table *table, uint32_t n, Error *err)
     if (table->tail == NULL) return rowbuf_new(&table->db->mem, table->meta, cap, &table->tail, err);
     if (cap == table->tail->cap) return TCUDB_OK;
     RowBuf *larger;
-    TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, &larger, err));
+    TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, cancel_of(table), &larger, err));
     rowbuf_unref(table->tail);
     table->tail = larger;
     return TCUDB_OK;
@@ -141,7 +146,7 @@ void table_tail_added(Table *table, uint32_t n)
 /* Room for some more rows, sealing a full tail: *room of them, at least one, at most n. */
 static tcudb_status some_room(Table *table, uint32_t n, uint32_t *room, Error *err)
 {
-    if (table->db->writer != NULL) TRY(cancel_poll(table->db->writer->cancel, err));
+    TRY(cancel_poll(cancel_of(table), err));
     if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
     uint32_t left = SEGMENT_ROWS - table->tail_rows;
     *room = n < left ? n : left;
@@ -150,9 +155,11 @@ static tcudb_status some_room(Table *table, uint32_t n, uint32_t *room, Error *e
 
 tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, uint32_t n, Error *err)
 {
+    const uint32_t step = rowbuf_step(table->meta);
     while (n > 0) {
         uint32_t room;
-        TRY(some_room(table, n, &room, err));
+        TRY(some_room(table, n, &room, err)); /* for all that fits, so that the tail grows once */
+        if (room > step) room = step;
         rowbuf_copy(table->tail, table->tail_rows, rows, from, room, table->meta);
         table_tail_added(table, room);
         from += room;
@@ -304,12 +311,12 @@ static void insert_pending(Txn *txn, Pending *p)
 }
 
 /* What waits takes no more memory than its rows: there may be a Pending for each segment of a large load. */
-static tcudb_status shrink_rest(Pending *p, Error *err)
+static tcudb_status shrink_rest(Pending *p, const atomic_bool *cancel, Error *err)
 {
     RowBuf *rest = p->rest;
     p->rest = NULL;
     tcudb_status status = TCUDB_OK;
-    if (p->rest_rows > 0) status = rowbuf_grow(rest, p->meta, p->rest_rows, p->rest_rows, &p->rest, err);
+    if (p->rest_rows > 0) status = rowbuf_grow(rest, p->meta, p->rest_rows, p->rest_rows, cancel, &p->rest, err);
     rowbuf_unref(rest);
     return status;
 }
@@ -317,7 +324,7 @@ static tcudb_status shrink_rest(Pending *p, Error *err)
 tcudb_status appender_finish(Appender *a, uint64_t order, Error *err)
 {
     Txn *txn = a->txn;
-    tcudb_status status = shrink_rest(a->pending, err);
+    tcudb_status status = shrink_rest(a->pending, txn->cancel, err);
     if (status != TCUDB_OK) {
         appender_abort(a);
         return status;

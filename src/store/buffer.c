@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { STEP_VALUES = 1 << 22 };
+
 uint32_t stored_width(Phys phys)
 {
     return phys == PHYS_STR ? sizeof(uint32_t) : (uint32_t)phys_size(phys);
@@ -64,11 +66,26 @@ void rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint
     }
 }
 
-tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap, RowBuf **out,
-                         Error *err)
+uint32_t rowbuf_step(const TableMeta *meta)
 {
-    TRY(rowbuf_new(buf->mem, meta, cap, out, err));
-    rowbuf_copy(*out, 0, buf, 0, rows, meta);
+    return STEP_VALUES / (meta->def.ncols + 1) + 1;
+}
+
+tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap,
+                         const atomic_bool *cancel, RowBuf **out, Error *err)
+{
+    RowBuf *larger;
+    TRY(rowbuf_new(buf->mem, meta, cap, &larger, err));
+    const uint32_t step = rowbuf_step(meta);
+    for (uint32_t at = 0; at < rows; at += step) {
+        tcudb_status status = cancel_poll(cancel, err);
+        if (status != TCUDB_OK) {
+            rowbuf_unref(larger);
+            return status;
+        }
+        rowbuf_copy(larger, at, buf, at, rows - at < step ? rows - at : step, meta);
+    }
+    *out = larger;
     return TCUDB_OK;
 }
 

@@ -142,13 +142,13 @@ static tcudb_status put_removals(Buf *buf, const Root *base, const Root *work, E
     return TCUDB_OK;
 }
 
-static tcudb_status put_dict(Buf *buf, Disk *disk, Dict *dict, Error *err)
+static tcudb_status put_dict(Buf *buf, const Db *db, Dict *dict, Error *err)
 {
     uint32_t count = dict_count(dict), known = dict->committed.count;
-    if (count - known > DICT_INLINE_VALUES) TRY(dict_save(dict, err));
+    if (count - known > DICT_INLINE_VALUES) TRY(dict_save(dict, db->writer->cancel, err));
     uint8_t loose = dict_is_loose(dict) ? DICT_LOOSE : 0;
     if (dict->now.stored > known) {
-        if (dict->committed.length == 0) disk->new_files = true;
+        if (dict->committed.length == 0) db->disk->new_files = true;
         assert(dict->now.stored == count);
         TRY(put_byte(buf, DICT_STORED | loose, err));
         TRY(put_varint(buf, count, err));
@@ -199,7 +199,7 @@ static tcudb_status put_columns(Buf *buf, const Table *before, const Table *now,
         nchanged += column_changed(before, now, source, c);
     }
     for (uint32_t c = 0; c < meta->def.ncols; c++)
-        if (meta->dicts[c] != NULL) TRY(put_dict(buf, now->db->disk, meta->dicts[c], err));
+        if (meta->dicts[c] != NULL) TRY(put_dict(buf, now->db, meta->dicts[c], err));
     TRY(put_varint(buf, tail, err));
     TRY(put_varint(buf, nchanged, err));
     for (uint32_t c = 0; c < meta->def.ncols; c++)
@@ -253,7 +253,7 @@ static tcudb_status put_table_change(Buf *buf, const Table *before, const Table 
     for (uint32_t c = 0; c < meta->def.ncols; c++) {
         if (meta->dicts[c] == NULL) continue;
         if (reset) TRY(put_varint(buf, meta->dicts[c]->id, err));
-        TRY(put_dict(buf, now->db->disk, meta->dicts[c], err));
+        TRY(put_dict(buf, now->db, meta->dicts[c], err));
     }
     TRY(put_varint(buf, now->nsegs - old_segs, err));
     for (uint32_t s = old_segs; s < now->nsegs; s++) TRY(put_segment(buf, meta, now->segs[s], err));

@@ -104,8 +104,9 @@ tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err) MUST_CHECK;
 /* ---- on disk (dict_file.c) ------------------------------------------------------------------ */
 
 tcudb_status dict_load_locked(Dict *dict, Error *err) MUST_CHECK;
-/* Appends the values that are not in the file yet and makes them durable. Changes `now` only. */
-tcudb_status dict_save(Dict *dict, Error *err) MUST_CHECK;
+/* Appends the values that are not in the file yet and makes them durable, unless *cancel (may be NULL) ends it. Changes
+ * `now` only. */
+tcudb_status dict_save(Dict *dict, const atomic_bool *cancel, Error *err) MUST_CHECK;
 /* The commit that is under way tells of the values up to `count` in its record. */
 void dict_tell(Dict *dict, uint32_t count);
 /* A commit took place here, or `now` is given up. What the commit has neither told nor saved is not committed with it:

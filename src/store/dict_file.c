@@ -60,7 +60,7 @@ static tcudb_status make_chunk(const Dict *dict, uint32_t first, uint32_t end, B
     return TCUDB_OK;
 }
 
-static tcudb_status append_values(Dict *dict, int fd, const char *path, Error *err)
+static tcudb_status append_values(Dict *dict, int fd, const char *path, const atomic_bool *cancel, Error *err)
 {
     tcudb_status status = TCUDB_OK;
     Buf buf;
@@ -75,12 +75,14 @@ static tcudb_status append_values(Dict *dict, int fd, const char *path, Error *e
     }
     while (now.stored < count) {
         uint32_t n;
+        TRY_GOTO(cancel_poll(cancel, err));
         TRY_GOTO(make_chunk(dict, now.stored, count, &buf, &n, err));
         TRY_GOTO(file_write(fd, path, buf.data, buf.len, now.length, err));
+        file_start_sync(fd, now.length, now.length + buf.len);
         now.stored += n;
         now.length += buf.len;
     }
-    TRY_GOTO(file_sync(fd, path, err));
+    TRY_GOTO(file_sync_range(fd, path, dict->now.length, now.length, cancel, err));
     now.count = count;
     dict->now = now;
 done:
@@ -90,9 +92,13 @@ done:
     return status;
 }
 
-tcudb_status dict_save(Dict *dict, Error *err)
+tcudb_status dict_save(Dict *dict, const atomic_bool *cancel, Error *err)
 {
     assert(dict->dir != NULL);
+    pthread_mutex_lock(&dict->lock);
+    bool saved = dict->now.stored >= dict_count(dict);
+    pthread_mutex_unlock(&dict->lock);
+    if (saved) return TCUDB_OK;
     TRY(dict_load(dict, err));
     char path[PATH_TEXT];
     TRY(file_path(path, dict->dir, "dict", dict->id, err));
@@ -102,7 +108,7 @@ tcudb_status dict_save(Dict *dict, Error *err)
         int fd;
         status = file_open(path, O_RDWR | O_CREAT, &fd, err);
         if (status == TCUDB_OK) {
-            status = append_values(dict, fd, path, err);
+            status = append_values(dict, fd, path, cancel, err);
             file_close(fd);
         }
     }

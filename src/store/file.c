@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { SYNC_STEP = 4 << 20 }; /* bytes waited for at once */
+
 tcudb_status file_path(char out[PATH_TEXT], const char *dir, const char *name, uint64_t number, Error *err)
 {
     int n = number == UINT64_MAX ? snprintf(out, PATH_TEXT, "%s/%s", dir, name)
@@ -87,6 +89,37 @@ tcudb_status file_sync(int fd, const char *path, Error *err)
         rc = fdatasync(fd);
     } while (rc != 0 && errno == EINTR);
     return rc == 0 ? TCUDB_OK : error_system(err, errno, "make durable", path);
+}
+
+void file_start_sync(int fd, uint64_t from, uint64_t to)
+{
+    if (from < to) (void)sync_file_range(fd, (off_t)from, (off_t)(to - from), SYNC_FILE_RANGE_WRITE);
+}
+
+/* Waits for bytes on their way. A fault of the disk is told once, here or by fdatasync: it must not be passed over. */
+static tcudb_status wait_range(int fd, const char *path, uint64_t from, uint64_t to, Error *err)
+{
+    const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int rc;
+    do {
+        rc = sync_file_range(fd, (off_t)from, (off_t)(to - from), all);
+    } while (rc != 0 && errno == EINTR);
+    bool cannot = rc != 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ESPIPE);
+    return rc == 0 || cannot ? TCUDB_OK : error_system(err, errno, "make durable", path);
+}
+
+/* While a step is waited for, the next is on its way. What is left for fdatasync is the file's size. */
+tcudb_status file_sync_range(int fd, const char *path, uint64_t from, uint64_t to, const atomic_bool *cancel,
+                             Error *err)
+{
+    for (uint64_t at = from; at < to && to - from > SYNC_STEP; at += SYNC_STEP) {
+        uint64_t next = to - at > SYNC_STEP ? at + SYNC_STEP : to;
+        file_start_sync(fd, next, to - next > SYNC_STEP ? next + SYNC_STEP : to);
+        TRY(cancel_poll(cancel, err));
+        TRY(wait_range(fd, path, at, next, err));
+    }
+    TRY(cancel_poll(cancel, err));
+    return file_sync(fd, path, err);
 }
 
 tcudb_status file_sync_dir(const char *path, Error *err)

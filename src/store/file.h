@@ -20,6 +20,12 @@ tcudb_status file_write(int fd, const char *path, const void *from, size_t n, ui
 tcudb_status file_truncate(int fd, const char *path, uint64_t size, Error *err) MUST_CHECK;
 /* fdatasync. */
 tcudb_status file_sync(int fd, const char *path, Error *err) MUST_CHECK;
+/* The same where bytes [from, to) were written lately, many perhaps: in steps between which *cancel (may be NULL) is
+ * looked at. Interrupted (57014), what is durable is as unknown as after another error. */
+tcudb_status file_sync_range(int fd, const char *path, uint64_t from, uint64_t to, const atomic_bool *cancel,
+                             Error *err) MUST_CHECK;
+/* Written bytes begin their way to the disk, so that file_sync has less to wait for. */
+void file_start_sync(int fd, uint64_t from, uint64_t to);
 tcudb_status file_sync_dir(const char *path, Error *err) MUST_CHECK;
 /* XX001: file "PATH" is damaged at offset N: WHAT */
 tcudb_status file_damaged(Error *err, const char *path, uint64_t offset, const char *what);

@@ -39,7 +39,7 @@ static tcudb_status save_dicts(const Root *root, const atomic_bool *cancel, Erro
         const TableMeta *meta = root->tables[t]->meta;
         for (uint32_t c = 0; c < meta->def.ncols; c++) {
             TRY(cancel_poll(cancel, err));
-            if (meta->dicts[c] != NULL) TRY(dict_save(meta->dicts[c], err));
+            if (meta->dicts[c] != NULL) TRY(dict_save(meta->dicts[c], cancel, err));
         }
     }
     return TCUDB_OK;

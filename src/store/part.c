@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { PART_VERSION = 1, PART_HEADER = 64 };
+enum { PART_VERSION = 1, PART_HEADER = 64, EARLY_STEP = 8 << 20 };
 
 static tcudb_status part_path(const Part *part, char out[PATH_TEXT], Error *err)
 {
@@ -128,6 +128,13 @@ static size_t place_of(const Column *column)
     return (column->data.memory_size + 63) & ~(size_t)63;
 }
 
+/* What was written up to the last whole step begins its way to the disk while more is made. */
+static void start_sync(const Part *part, uint64_t from, uint64_t to)
+{
+    uint64_t first = from & ~(uint64_t)(EARLY_STEP - 1), last = to & ~(uint64_t)(EARLY_STEP - 1);
+    if (first < last) file_start_sync(part->fd, first, last);
+}
+
 tcudb_status txn_write_columns(Txn *txn, uint64_t table, Column *const *cols, uint32_t n, Error *err)
 {
     Part *part;
@@ -153,6 +160,7 @@ tcudb_status txn_write_columns(Txn *txn, uint64_t table, Column *const *cols, ui
         atomic_fetch_add(&part->refs, 1);
         residency_written(cols[c]);
     }
+    start_sync(part, at - total, at);
     return TCUDB_OK;
 }
 
@@ -162,7 +170,7 @@ tcudb_status txn_sync_parts(Txn *txn, Error *err)
         Part *part = txn->parts[i].part;
         char path[PATH_TEXT];
         TRY(part_path(part, path, err));
-        TRY(file_sync(part->fd, path, err));
+        TRY(file_sync_range(part->fd, path, 0, atomic_load(&part->size), txn->cancel, err));
     }
     return TCUDB_OK;
 }

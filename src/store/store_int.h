@@ -69,9 +69,11 @@ typedef struct RowBuf {
 typedef struct TableMeta TableMeta;
 tcudb_status rowbuf_new(Mem *mem, const TableMeta *meta, uint32_t cap, RowBuf **out, Error *err) MUST_CHECK;
 void rowbuf_unref(RowBuf *buf);
-/* A copy of the first `rows` rows with more room. */
-tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap, RowBuf **out,
-                         Error *err) MUST_CHECK;
+/* A copy of the first `rows` rows with more room; *cancel (may be NULL) ends it. */
+tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap,
+                         const atomic_bool *cancel, RowBuf **out, Error *err) MUST_CHECK;
+/* Rows that are copied between two looks at a flag. */
+uint32_t rowbuf_step(const TableMeta *meta);
 /* Bytes of a stored word: of a text its code's. */
 uint32_t stored_width(Phys phys);
 void rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta);

@@ -99,6 +99,20 @@ def cases():
     days = write("days.csv", "day\n2020-01-01\n")
     yield "a header as data", ["-q", "-c", "create table t (a date)", "-c", f"copy t from '{days}' (format csv)"], "", "", \
         ["invalid input syntax for type date", "HINT:  If the first line holds the columns' names, add HEADER"], 3
+    table = ["-q", "-c", "create table t (a int, b int)", "-c"]
+    yield "data as a script", ["-f", days], "", "", ["syntax error", f"HINT:  {days} holds data", "SELECT * FROM"], 3
+    yield "another program's database", [write("x.sqlite", "SQLite format 3" + chr(0))], "", "", ["is a file", "HINT:  It is another program's"], 2
+    yield "it as data", ["-c", f"select * from '{write('x.csv', 'SQLite format 3' + chr(0))}'"], "", "", ["is not text", "a database of SQLite"], 3
+    yield "no file of a pattern", ["-c", "select * from 'nix*.csv'"], "", "", ["no file matches \"nix*.csv\"", "HINT:  The name is looked for"], 3
+    yield "semicolons for COPY", [*table, f"copy t from '{write('semi.csv', 'a;b' + chr(10) + '1;2' + chr(10))}' (format csv, header)"], "", "", \
+        ["invalid input syntax", "line 2, column a: \"1;2\"", "HINT:  Fields separated by ; take the option DELIMITER ';'"], 3
+    yield "UTF-16 for COPY", [*table, f"copy t from '{write('wide.csv', '1' + chr(0) + ',' + chr(0))}' (format csv)"], "", "", \
+        ["invalid byte sequence", "HINT:  UTF-16 takes the option ENCODING 'utf-16'"], 3
+    yield "COPY without a table", ["-c", f"copy nix from '{days}' (format csv)"], "", "", ["does not exist", "HINT:  CREATE TABLE t AS SELECT"], 3
+    yield "a misspelt table of COPY", [*table, f"copy tt from '{days}' (format csv)"], "", "", ["HINT:  Perhaps you meant \"t\""], 3
+    yield "a file in an argument without quotes", ["-c", "select * from read_csv(data.csv)"], "", "", ["HINT:  A file's name takes single quotes"], 3
+    yield "a table of a file", ["-c", f"create table u from '{days}'"], "", "", ["HINT:  CREATE TABLE t AS SELECT * FROM"], 3
+    yield "rows of a file", ["-c", f"insert into u from '{days}'"], "", "", ["HINT:  INSERT INTO t SELECT * FROM"], 3
     yield "a wrong size", ["--memory=x"], "", "", ["one with K, M, G or T", "not \"x\""], 1
     yield "bad option", ["--frobnicate"], "", "", ["unrecognized option \"--frobnicate\"", "--help"], 1
     yield "two databases", ["a.tcu", "b.tcu"], "", "", ["only one database"], 1
