@@ -191,7 +191,7 @@ tcudb_status txn_append(Txn *txn, Str name, const Batch *batch, Error *err)
     for (uint32_t done = 0; done < batch->n;) {
         uint32_t room;
         TRY(some_room(table, batch->n - done, &room, err));
-        TRY(rowbuf_append(table->tail, table->tail_rows, table->meta, caches, batch, done, room, err));
+        TRY(rowbuf_append(table->tail, table->tail_rows, table->meta, caches, batch, done, room, txn->cancel, err));
         table_tail_added(table, room);
         done += room;
     }
@@ -294,7 +294,7 @@ tcudb_status appender_add(Appender *a, const Batch *batch, Error *err)
     for (uint32_t done = 0; done < batch->n;) {
         uint32_t room = SEGMENT_ROWS - p->rest_rows;
         uint32_t n = batch->n - done < room ? batch->n - done : room;
-        TRY(rowbuf_append(p->rest, p->rest_rows, p->meta, a->caches->caches, batch, done, n, err));
+        TRY(rowbuf_append(p->rest, p->rest_rows, p->meta, a->caches->caches, batch, done, n, a->txn->cancel, err));
         p->rest_rows += n;
         done += n;
         if (p->rest_rows == SEGMENT_ROWS) TRY(cut(a->txn, p, err));

@@ -142,7 +142,7 @@ static tcudb_status check_not_null(const TableMeta *meta, uint32_t c, const uint
 }
 
 tcudb_status rowbuf_append(RowBuf *buf, uint32_t at, const TableMeta *meta, DictCache **caches, const Batch *batch,
-                           uint32_t skip, uint32_t n, Error *err)
+                           uint32_t skip, uint32_t n, const atomic_bool *cancel, Error *err)
 {
     assert(batch->ncols == meta->def.ncols && at + n <= buf->cap && skip + n <= batch->n);
     uint32_t codes[BATCH_ROWS];
@@ -151,6 +151,7 @@ tcudb_status rowbuf_append(RowBuf *buf, uint32_t at, const TableMeta *meta, Dict
         uint32_t width = stored_width(type_phys(meta->def.cols[c].type));
         uint8_t *dst = buf->data[c] + (size_t)at * width;
         assert(v->phys == type_phys(meta->def.cols[c].type));
+        TRY(cancel_poll(cancel, err));
         if (v->phys == PHYS_STR) {
             TRY(dict_encode(caches[c], buf->mem, v, batch, codes, err));
             memcpy(dst, codes + skip, n * sizeof codes[0]);

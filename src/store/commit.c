@@ -17,7 +17,7 @@
 
 #include <assert.h>
 
-enum { DICT_INLINE_VALUES = 4096 };
+enum { DICT_INLINE_VALUES = 4096, DICT_INLINE_BYTES = 1 << 20 };
 
 /* ---- columns that are not as before (revise.c) ---- */
 
@@ -142,10 +142,20 @@ static tcudb_status put_removals(Buf *buf, const Root *base, const Root *work, E
     return TCUDB_OK;
 }
 
+/* Few and short values stand in the record itself. */
+static bool fits_record(const Dict *dict, uint32_t known, uint32_t count)
+{
+    const Str *values = dict_values(dict);
+    size_t bytes = 0;
+    if (count - known > DICT_INLINE_VALUES) return false;
+    for (uint32_t i = known; i < count; i++) bytes += values[i].len;
+    return bytes <= DICT_INLINE_BYTES;
+}
+
 static tcudb_status put_dict(Buf *buf, const Db *db, Dict *dict, Error *err)
 {
     uint32_t count = dict_count(dict), known = dict->committed.count;
-    if (count - known > DICT_INLINE_VALUES) TRY(dict_save(dict, db->writer->cancel, err));
+    if (!fits_record(dict, known, count)) TRY(dict_save(dict, db->writer->cancel, err));
     uint8_t loose = dict_is_loose(dict) ? DICT_LOOSE : 0;
     if (dict->now.stored > known) {
         if (dict->committed.length == 0) db->disk->new_files = true;

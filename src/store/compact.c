@@ -67,7 +67,7 @@ static tcudb_status live_rows(Txn *txn, const Table *table, uint32_t segment, Ro
         uint32_t n = all - row < BATCH_ROWS ? all - row : BATCH_ROWS;
         TRY_GOTO(cancel_poll(txn->cancel, err));
         TRY_GOTO(live_batch(table, segment, row, n, &arena, &batch, err));
-        TRY_GOTO(rowbuf_append(*out, *rows, table->meta, caches, &batch, 0, batch.n, err));
+        TRY_GOTO(rowbuf_append(*out, *rows, table->meta, caches, &batch, 0, batch.n, txn->cancel, err));
         *rows += batch.n;
         arena_reset(&arena);
     }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { HEADER = 32, CHUNK_BYTES = 1 << 20, VERSION = 1 };
+enum { HEADER = 32, CHUNK_BYTES = 1 << 20, SLICE_BYTES = 4 << 20, VERSION = 1 };
 
 static void make_header(uint8_t out[HEADER], const void *first24)
 {
@@ -42,8 +42,31 @@ typedef struct Chunk {
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
+/* A value may have a hundred million bytes: they are copied and written in slices. */
+static tcudb_status put_value(Buf *buf, Str value, const atomic_bool *cancel, Error *err)
+{
+    for (uint32_t at = 0; at < value.len; at += SLICE_BYTES) {
+        TRY(cancel_poll(cancel, err));
+        TRY(buf_append(buf, value.ptr + at, value.len - at < SLICE_BYTES ? value.len - at : SLICE_BYTES, err));
+    }
+    return TCUDB_OK;
+}
+
+static tcudb_status write_slices(int fd, const char *path, const Buf *buf, uint64_t offset, const atomic_bool *cancel,
+                                 Error *err)
+{
+    for (size_t at = 0; at < buf->len; at += SLICE_BYTES) {
+        size_t n = buf->len - at < SLICE_BYTES ? buf->len - at : SLICE_BYTES;
+        TRY(cancel_poll(cancel, err));
+        TRY(file_write(fd, path, buf->data + at, n, offset + at, err));
+        file_start_sync(fd, offset + at, offset + at + n);
+    }
+    return TCUDB_OK;
+}
+
 /* The payload of values from `first` on, as many as make a chunk. */
-static tcudb_status make_chunk(const Dict *dict, uint32_t first, uint32_t end, Buf *buf, uint32_t *n, Error *err)
+static tcudb_status make_chunk(const Dict *dict, uint32_t first, uint32_t end, Buf *buf, uint32_t *n,
+                               const atomic_bool *cancel, Error *err)
 {
     const Str *values = dict_values(dict);
     size_t bytes = 0;
@@ -53,7 +76,7 @@ static tcudb_status make_chunk(const Dict *dict, uint32_t first, uint32_t end, B
     TRY(buf_reserve(buf, HEADER + bytes, err));
     buf->len = HEADER;
     for (uint32_t i = first; i < last; i++) TRY(buf_append(buf, &values[i].len, 4, err));
-    for (uint32_t i = first; i < last; i++) TRY(buf_str(buf, values[i], err));
+    for (uint32_t i = first; i < last; i++) TRY(put_value(buf, values[i], cancel, err));
     Chunk chunk = {first, last - first, bytes, XXH3_64bits(buf->data + HEADER, bytes)};
     make_header((uint8_t *)buf->data, &chunk);
     *n = last - first;
@@ -75,10 +98,8 @@ static tcudb_status append_values(Dict *dict, int fd, const char *path, const at
     }
     while (now.stored < count) {
         uint32_t n;
-        TRY_GOTO(cancel_poll(cancel, err));
-        TRY_GOTO(make_chunk(dict, now.stored, count, &buf, &n, err));
-        TRY_GOTO(file_write(fd, path, buf.data, buf.len, now.length, err));
-        file_start_sync(fd, now.length, now.length + buf.len);
+        TRY_GOTO(make_chunk(dict, now.stored, count, &buf, &n, cancel, err));
+        TRY_GOTO(write_slices(fd, path, &buf, now.length, cancel, err));
         now.stored += n;
         now.length += buf.len;
     }

@@ -559,7 +559,7 @@ static tcudb_status load_values(Patch *p, Error *err)
         for (uint32_t i = 0; i < n; i++)
             TRY_GOTO(segment_read(rev->from, p->segment, rev->sources[rev->written[i]].from, row, batch.n, NULL, 0,
                                   &arena, &batch.cols[i], err));
-        TRY_GOTO(rowbuf_append(p->buf, row, rev->patch, p->caches->caches, &batch, 0, batch.n, err));
+        TRY_GOTO(rowbuf_append(p->buf, row, rev->patch, p->caches->caches, &batch, 0, batch.n, rev->txn->cancel, err));
         arena_reset(&arena);
     }
 done:
@@ -627,9 +627,9 @@ tcudb_status patch_write(Patch *p, const uint32_t *rows, const Batch *batch, Err
     assert(n <= BATCH_ROWS && batch->ncols == meta->def.ncols);
     if (n == 0) return TCUDB_OK;
     if (rows[n - 1] - rows[0] == n - 1)
-        return rowbuf_append(p->buf, rows[0], meta, p->caches->caches, batch, 0, n, err);
+        return rowbuf_append(p->buf, rows[0], meta, p->caches->caches, batch, 0, n, p->rev->txn->cancel, err);
     if (p->scratch == NULL) TRY(rowbuf_new(&p->rev->txn->db->mem, meta, BATCH_ROWS, &p->scratch, err));
-    TRY(rowbuf_append(p->scratch, 0, meta, p->caches->caches, batch, 0, n, err));
+    TRY(rowbuf_append(p->scratch, 0, meta, p->caches->caches, batch, 0, n, p->rev->txn->cancel, err));
     for (uint32_t i = 0; i < meta->def.ncols; i++) {
         uint32_t width = stored_width(type_phys(meta->def.cols[i].type));
         scatter(p->buf->data[i], p->scratch->data[i], width, rows, n);

@@ -363,9 +363,10 @@ tcudb_status txn_compact(Txn *txn, Error *err) MUST_CHECK;
 tcudb_status table_seal(Table *table, Error *err) MUST_CHECK;
 /* Appends rows [from, from + n) of a buffer to the tail, sealing full ones. */
 tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, uint32_t n, Error *err) MUST_CHECK;
-/* Takes the live rows of a batch into a buffer with room for them. caches: per column, NULL for non-text. */
+/* Takes the live rows of a batch into a buffer with room for them. caches: per column, NULL for non-text. *cancel (may
+ * be NULL) ends it between columns: each may be the first in huge pages, or make a dictionary grow. */
 tcudb_status rowbuf_append(RowBuf *buf, uint32_t at, const TableMeta *meta, DictCache **caches, const Batch *batch,
-                           uint32_t skip, uint32_t n, Error *err) MUST_CHECK;
+                           uint32_t skip, uint32_t n, const atomic_bool *cancel, Error *err) MUST_CHECK;
 
 /* ---- on disk --------------------------------------------------------------------------------- */
 
