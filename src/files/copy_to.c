@@ -164,6 +164,7 @@ static char *put_within_quotes(const CopyTo *c, Str text, char *o)
 
 static char *put_quoted(const CopyTo *c, Str text, char *o)
 {
+    assert(o != NULL);
     *o++ = c->options.quote;
     o = put_within_quotes(c, text, o);
     *o++ = c->options.quote;

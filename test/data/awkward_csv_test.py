@@ -53,6 +53,22 @@ def copied(conn, path, options):
     return result.error.sqlstate if result.error else result.tag
 
 
+def written_and_read(conn, options):
+    """Whether texts of several megabytes, with and without what needs quotes or escapes, come back as they were."""
+    path = FOLDER / "long.txt"
+    conn.run("CREATE TABLE t AS SELECT repeat(x, 400000) || 'end' AS x FROM (VALUES (E'a\"b,\\n\\t\\\\'), ('plain '), ('é;')) v(x)")
+    conn.run("CREATE TABLE u (x text)")
+    for statement in (f"COPY t TO '{path}' {options}", f"COPY u FROM '{path}' {options}"):
+        result = conn.run(statement)
+        if result.error:
+            return str(result.error)
+    same = conn.run("SELECT count(*) FROM t JOIN u USING (x)").rows == [["3"]]
+    quoted = path.read_bytes().count(b'"plain ')  # not what needs no quotes
+    conn.run("DROP TABLE t")
+    conn.run("DROP TABLE u")
+    return "" if same and quoted == 0 else f"same: {same}, quoted: {quoted}"
+
+
 def main():
     database = Database(os.environ.get("BUILD", "build"))
     conn, failed = database.connect(), 0
@@ -72,6 +88,11 @@ def main():
                 failed += 1
                 print(f"{name}: COPY {options} says {got}")
         path.unlink()
+    for options in ("", "(FORMAT csv)", "(FORMAT csv, ESCAPE '\\', QUOTE 'a', DELIMITER ';')"):
+        fault = written_and_read(conn, options)
+        if fault:
+            failed += 1
+            print(f"COPY of long texts {options}: {fault}")
     conn.close()
     database.close()
     print(f"{len(FILES)} files, {failed} failures")
