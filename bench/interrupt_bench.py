@@ -195,7 +195,7 @@ STATEMENTS |= {
     "to_char": "SELECT max(to_char(a, 'FM999,999,999') || to_char('2000-01-01'::date + a % 10000, 'DD Mon YYYY')) FROM t",
     "contraction, sparse": "SELECT x.a, y.d, count(*) FROM t x JOIN t y ON x.d = y.a GROUP BY 1, 2",
     "contraction, non-equi": "SELECT x.b, y.b, count(*) FROM t x JOIN t y ON x.a < y.d WHERE x.a < 60000 AND y.a < 60000 GROUP BY 1, 2",
-    "contraction, sums of big": "SELECT x.c, sum(x.a::numeric * y.a) FROM big x JOIN big y ON x.d % 5000 = y.d % 5000 GROUP BY 1",
+    "contraction, sums of big": "SELECT x.c, sum(x.a::bigint * y.a) FROM big x JOIN big y ON x.d % 5000 = y.d % 5000 GROUP BY 1",
     "contraction, doubles": "SELECT x.b, y.b, sum(x.e * y.e) FROM t x JOIN t y ON x.c = y.c GROUP BY 1, 2",
     "contraction, many groups": "SELECT count(*) FROM (SELECT x.d % 20000 AS i, y.d % 20000 AS j, count(*) FROM t x JOIN t y ON x.c = y.c GROUP BY 1, 2) q",
     "copy wide from": f"CREATE TABLE made (" + ", ".join(f"c{i} text" for i in range(16)) + f"); COPY made FROM '{FOLDER}/wide.csv' (FORMAT csv)",

@@ -12,11 +12,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-typedef struct Pieces {
-    Str *texts; /* ptr NULL: NULL */
-    uint64_t n, cap;
-} Pieces;
-
 static tcudb_status no_such_function(const char *name, const TableFuncArg *args, uint32_t nargs, Error *err)
 {
     char list[160] = "";
@@ -43,7 +38,7 @@ static tcudb_status check_args(const char *name, const TableFuncArg *args, uint3
     return fits ? TCUDB_OK : no_such_function(name, args, nargs, err);
 }
 
-static tcudb_status bound_of(Arena *arena, const char *name, Pieces *pieces, TableFuncBound *out, Error *err)
+static tcudb_status bound_of(Arena *arena, const char *name, TextList *pieces, TableFuncBound *out, Error *err)
 {
     *out = (TableFuncBound){.state = pieces, .ncols = 1, .rows = pieces->n > 0 ? (double)pieces->n : 10};
     out->names = ARENA_ARRAY(arena, const char *, 1, err);
@@ -55,21 +50,11 @@ static tcudb_status bound_of(Arena *arena, const char *name, Pieces *pieces, Tab
     return TCUDB_OK;
 }
 
-static tcudb_status add_piece(const EvalCtx *ctx, Pieces *p, Str text, const Value *null, Error *err)
+/* ptr NULL: NULL. */
+static tcudb_status add_piece(const EvalCtx *ctx, TextList *p, Str text, const Value *null, Error *err)
 {
-    enum { POLL_PIECES = 4096 };
-    if (p->n % POLL_PIECES == 0) TRY(cancel_poll(ctx->cancel, err));
-    if (p->n == p->cap) {
-        uint64_t cap = p->cap == 0 ? 16 : 2 * p->cap;
-        Str *texts = arena_alloc_raw(ctx->arena, cap * sizeof *texts, err); /* may be large: not cleared */
-        TRY_PTR(texts);
-        if (p->n > 0) memcpy(texts, p->texts, p->n * sizeof *texts);
-        p->texts = texts;
-        p->cap = cap;
-    }
     bool is_null = null != NULL && !null->null && str_equal(null->str, text);
-    p->texts[p->n++] = is_null ? (Str){NULL, 0} : text.len == 0 ? (Str){"", 0} : text;
-    return TCUDB_OK;
+    return text_list_add(ctx, p, is_null ? (Str){NULL, 0} : text.len == 0 ? (Str){"", 0} : text, err);
 }
 
 static uint32_t char_length(const char *at, const char *end)
@@ -79,7 +64,7 @@ static uint32_t char_length(const char *at, const char *end)
     return n;
 }
 
-static tcudb_status split_text(const EvalCtx *ctx, Str s, const Value *delimiter, const Value *null, Pieces *p,
+static tcudb_status split_text(const EvalCtx *ctx, Str s, const Value *delimiter, const Value *null, TextList *p,
                                Error *err)
 {
     const char *end = s.ptr + s.len;
@@ -102,7 +87,7 @@ static tcudb_status string_bind(const EvalCtx *ctx, const TableFuncArg *args, ui
                                 Error *err)
 {
     TRY(check_args("string_to_table", args, nargs, err));
-    Pieces *p = ARENA_NEW(ctx->arena, Pieces, err);
+    TextList *p = ARENA_NEW(ctx->arena, TextList, err);
     TRY_PTR(p);
     const Value *null = nargs == 3 ? &args[2].value : NULL;
     if (!args[0].value.null) TRY(split_text(ctx, args[0].value.str, &args[1].value, null, p, err));
@@ -113,27 +98,25 @@ static tcudb_status regexp_bind(const EvalCtx *ctx, const TableFuncArg *args, ui
                                 Error *err)
 {
     TRY(check_args("regexp_split_to_table", args, nargs, err));
-    Pieces *p = ARENA_NEW(ctx->arena, Pieces, err);
+    TextList *p = ARENA_NEW(ctx->arena, TextList, err);
     TRY_PTR(p);
     bool null = false;
     for (uint32_t i = 0; i < nargs; i++) null |= args[i].value.null;
     Str flags = nargs == 3 && !null ? args[2].value.str : (Str){"", 0};
-    uint32_t n = 0;
-    if (!null) {
-        TRY(text_regex_split(ctx, args[0].value.str, args[1].value.str, flags, "regexp_split_to_table", &p->texts, &n,
-                             err));
-    }
-    p->n = n;
+    const char *name = "regexp_split_to_table";
+    if (!null) TRY(text_regex_split(ctx, args[0].value.str, args[1].value.str, flags, name, p, err));
     return bound_of(ctx->arena, "regexp_split_to_table", p, out, err);
 }
 
 /* ---- rows */
 
 struct TableFuncScan {
-    const Pieces *pieces;
+    const TextList *pieces;
     Mem *mem;
     uint32_t ncols; /* 0 (count(*)) or 1 */
     uint64_t done;
+    const TextChunk *chunk; /* where the next pieces are */
+    uint32_t at;
 };
 
 static tcudb_status split_open(const TableFuncBound *bound, const uint32_t *columns, uint32_t ncols,
@@ -144,17 +127,27 @@ static tcudb_status split_open(const TableFuncBound *bound, const uint32_t *colu
     TableFuncScan *scan = mem_alloc_zero(mem, sizeof *scan, err);
     TRY_PTR(scan);
     *scan = (TableFuncScan){.pieces = bound->state, .mem = mem, .ncols = ncols};
+    scan->chunk = scan->pieces->first;
     *tasks = scan->pieces->n > 0;
     *out = scan;
     return TCUDB_OK;
 }
 
-static tcudb_status fill(const Pieces *p, uint64_t first, uint32_t n, Arena *arena, Vector *v, Error *err)
+static Str next_piece(TableFuncScan *scan)
+{
+    if (scan->at == scan->chunk->n) {
+        scan->chunk = scan->chunk->next;
+        scan->at = 0;
+    }
+    return scan->chunk->texts[scan->at++];
+}
+
+static tcudb_status fill(TableFuncScan *scan, uint32_t n, Arena *arena, Vector *v, Error *err)
 {
     TRY(vec_new(arena, TYPE(TYPE_TEXT), n, v, err));
     Str *texts = v->data;
     for (uint32_t i = 0; i < n; i++) {
-        texts[i] = p->texts[first + i];
+        texts[i] = next_piece(scan);
         if (texts[i].ptr != NULL) continue;
         TRY(vec_need_valid(arena, v, n, err));
         bit_clear(v->valid, i);
@@ -166,7 +159,7 @@ static tcudb_status fill(const Pieces *p, uint64_t first, uint32_t n, Arena *are
 static tcudb_status split_next(TableFuncScan *scan, uint64_t task, void **cursor, Arena *arena, Batch *out, bool *done,
                                Error *err)
 {
-    const Pieces *p = scan->pieces;
+    const TextList *p = scan->pieces;
     (void)task, (void)cursor;
     assert(scan->done <= p->n);
     *out = (Batch){.ncols = scan->ncols};
@@ -175,7 +168,7 @@ static tcudb_status split_next(TableFuncScan *scan, uint64_t task, void **cursor
     *done = scan->done == p->n;
     if (*done) return TCUDB_OK;
     out->rows = out->n = p->n - scan->done < BATCH_ROWS ? (uint32_t)(p->n - scan->done) : BATCH_ROWS;
-    if (scan->ncols > 0) TRY(fill(p, scan->done, out->rows, arena, &out->cols[0], err));
+    if (scan->ncols > 0) TRY(fill(scan, out->rows, arena, &out->cols[0], err));
     scan->done += out->rows;
     return TCUDB_OK;
 }

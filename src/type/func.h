@@ -96,9 +96,22 @@ const Func *func_fused(const Func *outer, const Func *inner);
 /* A cast that changes no bit: for values of a cast whose kernel looks at the modifiers of the type it casts to. */
 const Func *func_relabel(void);
 
-/* The texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
-tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, Str **out,
-                              uint32_t *n, Error *err) MUST_CHECK;
+/* Texts in the context's arena; zeroed: none. Those of a chunk are followed by the next one's. */
+typedef struct TextChunk {
+    struct TextChunk *next;
+    uint32_t n, cap;
+    Str texts[];
+} TextChunk;
+typedef struct TextList {
+    TextChunk *first, *last;
+    uint64_t n;
+} TextList;
+/* The bytes stay where they are. Looks at the context's flag every now and then. */
+tcudb_status text_list_add(const EvalCtx *ctx, TextList *list, Str text, Error *err) MUST_CHECK;
+
+/* Adds the texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
+tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+                              Error *err) MUST_CHECK;
 
 /* Fills *out or reports 42883 (no such function: "operator does not exist: text + integer" with
  * PostgreSQL's hint) or 42725 (ambiguous), at `position`. */

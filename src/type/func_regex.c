@@ -744,30 +744,28 @@ static tcudb_status next_split(const EvalCtx *ctx, Regex *re, Str s, uint32_t *a
     }
 }
 
-static tcudb_status split(const EvalCtx *ctx, Regex *re, Str s, Str **out, uint32_t *n, Error *err)
+static tcudb_status split(const EvalCtx *ctx, Regex *re, Str s, TextList *out, Error *err)
 {
-    uint32_t at = 0, last_end = 0, cap = 0;
+    uint32_t at = 0, last_end = 0;
     bool hit = true;
     Str found = {0};
     while (hit) {
         TRY(next_split(ctx, re, s, &at, last_end, &found, &hit, err));
         uint32_t end = hit ? (uint32_t)(found.ptr - s.ptr) : s.len;
-        TRY_PTR(*out = ARENA_MORE(ctx->arena, *out, *n, &cap, err));
-        (*out)[(*n)++] = end > last_end ? (Str){s.ptr + last_end, end - last_end} : (Str){"", 0};
+        TRY(text_list_add(ctx, out, end > last_end ? (Str){s.ptr + last_end, end - last_end} : (Str){"", 0}, err));
         if (hit) last_end = end + found.len;
     }
     return TCUDB_OK;
 }
 
-tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, Str **out,
-                              uint32_t *n, Error *err)
+tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+                              Error *err)
 {
     RegexFlags options;
     Regex re;
-    *n = 0;
     TRY(read_flags(flags, function, &options, err));
     TRY(regex_compile(ctx->arena, pattern, options.options, false, &re, err));
-    tcudb_status status = split(ctx, &re, s, out, n, err);
+    tcudb_status status = split(ctx, &re, s, out, err);
     regex_free(&re);
     return status;
 }
