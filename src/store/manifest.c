@@ -63,7 +63,7 @@ static void make_header(uint8_t header[MANIFEST_HEADER], uint64_t generation, co
     static const uint8_t magic[8] = {'T', 'C', 'U', 'D', 'B', 'M', 'A', 'N'};
     memcpy(header, magic, sizeof magic);
     uint32_t version = MANIFEST_VERSION;
-    memcpy(header + 8, &version, 4);
+    memcpy(header + 8, &version, sizeof version);
     memcpy(header + 16, &generation, 8);
     memcpy(header + 24, &size, 8);
     uint64_t sum = XXH3_64bits(body, size);
