@@ -8,6 +8,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "FAIL: $*"; exit 1; }
 
+# What `make` installs is enough to build all but the unit tests: without cmocka there are none.
+cmake -S "$root" -B "$folder/bare" -G Ninja -DCMOCKA= >"$folder/log" 2>&1 || fail "$(tail -5 "$folder/log")"
+targets=$(ninja -C "$folder/bare" -t targets all)
+grep -q '^tcudb: ' <<<"$targets" || fail "without cmocka there is no target tcudb"
+! grep -qE '_test\.c|^[a-z_]*_test: ' <<<"$targets" || fail "without cmocka unit tests are built"
+
 DESTDIR="$folder/stage" cmake --install "$build" --prefix /opt/tcudb >"$folder/log" || fail "$(tail -5 "$folder/log")"
 prefix=$folder/stage/opt/tcudb
 for file in bin/tcudb include/tcudb.h share/man/man1/tcudb.1 share/bash-completion/completions/tcudb; do
