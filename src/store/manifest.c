@@ -257,10 +257,10 @@ tcudb_status manifest_read(Db *db, Root **out, uint64_t *generation, Error *err)
     }
     TRY_GOTO(file_read(fd, path, data, size, MANIFEST_HEADER, err));
     TRY_GOTO(root_new(&db->mem, &root, err));
-    TRY_GOTO(read_body(db, path, data, size, header, root, err));
     uint32_t version;
     memcpy(&version, header + 8, 4);
-    db->disk->old_format = version < MANIFEST_VERSION;
+    db->disk->old_format = version < MANIFEST_VERSION; /* before the body, which is read accordingly */
+    TRY_GOTO(read_body(db, path, data, size, header, root, err));
     *out = root;
     root = NULL;
 done:

@@ -4,7 +4,7 @@
  * Readers take bytes whose checksum was right, but still check every count against what is there: a wrong number
  * gives `bad`, which the caller reports as damage, never a crash. The layouts are in doc/format.md.
  */
-#include "store/store_int.h"
+#include "store/disk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static tcudb_status get_notes(Reader *r, Arena *arena, TableDef *def, Error *err
     return TCUDB_OK;
 }
 
-/* Version 3 kept notes as checks named byte 1, kind, blank, subject. */
+/* Version 3 kept notes as checks named byte 1, kind, blank, subject. Since, a check of such a name is one. */
 static tcudb_status split_old_notes(TableDef *def, CheckDef *checks, Arena *arena, Error *err)
 {
     uint32_t n = 0;
@@ -126,7 +126,7 @@ static tcudb_status get_keys(Reader *r, Arena *arena, TableDef *def, Error *err)
     return TCUDB_OK;
 }
 
-static tcudb_status get_constraints(Reader *r, Arena *arena, TableDef *def, Error *err)
+static tcudb_status get_constraints(Reader *r, const Db *db, Arena *arena, TableDef *def, Error *err)
 {
     TRY(get_keys(r, arena, def, err));
     def->nchecks = (uint32_t)get_count(r, (uint64_t)(r->end - r->at));
@@ -137,7 +137,7 @@ static tcudb_status get_constraints(Reader *r, Arena *arena, TableDef *def, Erro
         checks[k].sql = get_text(r);
     }
     def->checks = checks;
-    return r->bad ? TCUDB_OK : split_old_notes(def, checks, arena, err);
+    return db->disk->old_format && !r->bad ? split_old_notes(def, checks, arena, err) : TCUDB_OK;
 }
 
 tcudb_status put_table_def(Buf *buf, const TableMeta *meta, Error *err)
@@ -207,7 +207,7 @@ tcudb_status get_table_def(Reader *r, Db *db, Arena *arena, TableMeta **out, Err
     def.cols = cols;
     uint8_t more = 0;
     tcudb_status status = get_columns(r, db, cols, dicts, def.ncols, &more, err);
-    if (status == TCUDB_OK && (more & HAS_CONSTRAINTS) && !r->bad) status = get_constraints(r, arena, &def, err);
+    if (status == TCUDB_OK && (more & HAS_CONSTRAINTS) && !r->bad) status = get_constraints(r, db, arena, &def, err);
     if (status == TCUDB_OK && (more & HAS_NOTES) && !r->bad) status = get_notes(r, arena, &def, err);
     if (status == TCUDB_OK && !r->bad) status = meta_new(&db->mem, &def, dicts, NULL, out, err);
     for (uint32_t c = 0; c < def.ncols; c++) dict_unref(dicts[c]);
