@@ -4,7 +4,7 @@
  * Look-ups take no lock: values[] and the hash table are published by pointer, and a slot is written after the
  * value that it names. Inserting takes the lock once for a batch of misses. When values[] or the table must grow,
  * a larger copy is published and the old one is kept until the dictionary goes, since a reader may still hold
- * it; sizes double, so that costs at most as much again.
+ * it; values double and slots grow fourfold, so that costs at most as much again.
  *
  *     slot = high 32 bits of the hash << 32 | code + 1        0: free; linear probing, at most 5/8 full
  *

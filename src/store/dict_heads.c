@@ -76,9 +76,11 @@ static void close_block(HeadBlock *block)
     block->max = max;
 }
 
-/* Heads of some more codes. */
+/* Heads of some more codes. The values are looked for here, with the lock: a commit of another process that is followed
+ * meanwhile gives an empty dictionary values that are not read yet. */
 static tcudb_status extend(Dict *dict, Error *err)
 {
+    TRY(dict_load_locked(dict, err));
     uint32_t from = atomic_load_explicit(&dict->head_count, memory_order_relaxed), end = dict_count(dict);
     if (from >= end) return TCUDB_OK;
     uint32_t to = end - from < RUN_BLOCKS * HEAD_BLOCK ? end : from + RUN_BLOCKS * HEAD_BLOCK;
@@ -96,7 +98,6 @@ static tcudb_status extend(Dict *dict, Error *err)
 
 tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Error *err)
 {
-    TRY(dict_load(dict, err));
     uint32_t count = dict_count(dict);
     while (atomic_load_explicit(&dict->head_count, memory_order_acquire) < count) {
         TRY(cancel_poll(cancel, err));
@@ -107,8 +108,9 @@ tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Er
         if (status != TCUDB_OK) return status;
         if (cut) break;
     }
-    const DictHeads *heads = atomic_load_explicit(&dict->heads, memory_order_acquire);
+    /* The number first: the places that are read after it are enough for it, however many codes come meanwhile. */
     *out = (HeadView){.count = atomic_load_explicit(&dict->head_count, memory_order_acquire)};
+    const DictHeads *heads = atomic_load_explicit(&dict->heads, memory_order_acquire);
     if (heads != NULL) out->blocks = (const HeadBlock *const *)heads->blocks;
     return TCUDB_OK;
 }
