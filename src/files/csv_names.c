@@ -6,6 +6,8 @@
  */
 #include "files/csv.h"
 
+#include <xxhash.h>
+
 typedef struct NameSet {
     uint32_t *slots; /* a column's number + 1; 0: free */
     uint32_t mask;
@@ -21,18 +23,10 @@ static tcudb_status set_init(NameSet *set, Arena *arena, uint32_t n, Error *err)
     return TCUDB_OK;
 }
 
-/* FNV-1a. */
-static uint32_t name_hash(Str name)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < name.len; i++) h = (h ^ (uint8_t)name.ptr[i]) * UINT64_C(0x100000001b3);
-    return (uint32_t)(h >> 32 ^ h);
-}
-
-/* The slot of names[c], taken by an equal name or free. */
+/* The slot of `name`, taken by an equal name or free. */
 static uint32_t *set_slot(const NameSet *set, const Str *names, Str name)
 {
-    uint32_t at = name_hash(name) & set->mask;
+    uint32_t at = (uint32_t)XXH3_64bits(name.ptr, name.len) & set->mask;
     while (set->slots[at] != 0 && !str_equal(names[set->slots[at] - 1], name)) at = (at + 1) & set->mask;
     return &set->slots[at];
 }
