@@ -3,10 +3,10 @@
  *
  * TCUDB_FAIL=alloc:N fails the N-th allocation of tcudb itself (base/mem.c takes all of them from aligned_alloc
  * and mmap; libpg_query's are among them); malloc:N one of the other libraries'; io:N the N-th file call (open, read,
- * write, pread, pwrite, fsync, fdatasync, rename, unlink, ftruncate, mkdir, mmap of a file); stdio:N the N-th time that
- * a stream of fopen opens, reads, writes or closes its file, under its buffer; short:N has the N-th write of such a
- * stream take half of its bytes. With a trailing + every later one fails too. The error is ENOMEM, or TCUDB_FAIL_ERRNO
- * (default EIO; 28 is a full disk).
+ * write, pread, pwrite, fsync, fdatasync, sync_file_range, rename, unlink, ftruncate, mkdir, mmap of a file); stdio:N
+ * the N-th time that a stream of fopen opens, reads, writes or closes its file, under its buffer; short:N has the N-th
+ * write of such a stream take half of its bytes. With a trailing + every later one fails too. The error is ENOMEM, or
+ * TCUDB_FAIL_ERRNO (default EIO; 28 is a full disk).
  * odd:N makes files awkward instead: of the open, read, write, sync and ftruncate calls every N-th ends with EINTR, and
  * of the reads and writes every N-th of the others transfers one byte only. Nobody may notice.
  * When the call fails, "F" is written to the descriptor in TCUDB_FAIL_FD, so that the driver knows that the program
@@ -200,6 +200,13 @@ int fdatasync(int fd)
     MAY_BE_INTERRUPTED(NULL);
     FAIL_IO(-1);
     return REAL(fdatasync)(fd);
+}
+
+int sync_file_range(int fd, off_t from, off_t n, unsigned flags)
+{
+    MAY_BE_INTERRUPTED(NULL);
+    FAIL_IO(-1);
+    return REAL(sync_file_range)(fd, from, n, flags);
 }
 
 int rename(const char *from, const char *to)
