@@ -6,11 +6,11 @@ bytes must still be in a file. A third process opens and closes the database mea
 """
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-BUILD = pathlib.Path(os.environ.get("BUILD", "build"))
+from shell import Shell
+
 ROWS, CYCLES = 70000, 40
 SUM = ROWS * (ROWS + 1) // 2
 failures = []
@@ -20,27 +20,6 @@ def check(what, good, seen=""):
     if not good:
         print(f"FAILED: {what}: {seen}")
         failures.append(what)
-
-
-class Shell:
-    def __init__(self, database, *options):
-        self.child = subprocess.Popen([str(BUILD / "tcudb"), "-X", "-qAt", *options, str(database)], text=True,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
-    def run(self, sql):
-        """What it prints."""
-        self.child.stdin.write(sql + "\n\\echo done\n")
-        self.child.stdin.flush()
-        lines = []
-        while (line := self.child.stdout.readline().rstrip("\n")) != "done":
-            if line == "" and self.child.poll() is not None:
-                raise SystemExit(f"the shell has ended after {sql}: {lines}")
-            lines.append(line)
-        return "\n".join(lines)
-
-    def end(self):
-        self.child.stdin.close()
-        self.child.wait(timeout=60)
 
 
 def wait_free(writer, sql):

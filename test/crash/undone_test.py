@@ -4,14 +4,13 @@ one that opens the database then, sees what a run in memory says.
 
 usage: BUILD=build test/crash/undone_test.py [ROUNDS [SEED]]
 """
-import os
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
-BUILD = pathlib.Path(os.environ.get("BUILD", "build")).resolve()
+from shell import Shell
+
 STEPS = 40
 SETUP = ("CREATE TABLE t(k int PRIMARY KEY, s text, v varchar(40)); CREATE TABLE u(a int, s text CHECK (s <> 'bad')); "
          "CREATE TABLE n(id int GENERATED ALWAYS AS IDENTITY, s text);")
@@ -19,26 +18,6 @@ DIGEST = ("SELECT (SELECT count(*) || ' ' || coalesce(sum(k), 0) || ' ' || coale
           "coalesce(min(v), '') FROM t), (SELECT count(*) || coalesce(string_agg(DISTINCT s, ',' ORDER BY s), '') FROM u), "
           "(SELECT count(*) || ' ' || count(DISTINCT id) || coalesce(string_agg(DISTINCT s, ',' ORDER BY s), '') FROM n), "
           "(SELECT string_agg(table_name, ' ' ORDER BY table_name) FROM information_schema.tables WHERE table_schema = 'public');")
-
-
-class Shell:
-    def __init__(self, database):
-        self.child = subprocess.Popen([str(BUILD / "tcudb"), "-X", "-qAt", "-v", "ON_ERROR_STOP=0", str(database)], text=True,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-
-    def run(self, sql):
-        self.child.stdin.write(sql + "\n\\echo done\n")
-        self.child.stdin.flush()
-        lines = []
-        while (line := self.child.stdout.readline().rstrip("\n")) != "done":
-            if line == "" and self.child.poll() is not None:
-                return f"the shell has ended with {self.child.returncode}"
-            lines.append(line)
-        return "\n".join(lines)
-
-    def end(self):
-        self.child.stdin.close()
-        self.child.wait(timeout=120)
 
 
 def change(rng, k):
@@ -96,8 +75,8 @@ def round_of(seed):
     """None, or what differs."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
-        database, memory = pathlib.Path(folder) / "db.tcu", Shell(":memory:")
-        shells = [Shell(database), Shell(database)]
+        database, memory = pathlib.Path(folder) / "db.tcu", Shell(":memory:", errors=False)
+        shells = [Shell(database, errors=False), Shell(database, errors=False)]
         for shell in (memory, shells[0]):
             shell.run(SETUP)
         done, found = [], None
@@ -108,14 +87,14 @@ def round_of(seed):
             got = [shells[at].run(sql)]
             if rng.random() < 0.3:
                 shells[1 - at].end()
-                shells[1 - at] = Shell(database)
+                shells[1 - at] = Shell(database, errors=False)
             got.append(shells[rng.choice([1 - at, 1 - at, at])].run(DIGEST))
             if got != want:
                 found = "\n".join([f"seed {seed}"] + done[-6:] + [f"{got}"[:600], "instead of", f"{want}"[:600]])
                 break
             if rng.random() < 0.2:
                 shells[at].end()
-                shells[at] = Shell(database)
+                shells[at] = Shell(database, errors=False)
         for shell in [memory] + shells:
             shell.end()
         return found

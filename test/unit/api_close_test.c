@@ -3,7 +3,6 @@
 #include "api_util.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct Handles {
@@ -16,23 +15,6 @@ typedef struct Handles {
 } Handles;
 
 enum { HANDLES = 6 };
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tcudb_close_XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[96];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static void open_handles(Handles *h, const char *path)
 {
@@ -107,8 +89,7 @@ static void every_order_in_memory(void **state)
 static void orders_on_disk(void **state)
 {
     char path[96];
-    (void)state;
-    snprintf(path, sizeof path, "%s/db.tcu", folder);
+    snprintf(path, sizeof path, "%s/db.tcu", (const char *)*state);
     for (int k = 0; k < 720; k += 31) close_in_order(k, path);
 }
 

@@ -3,26 +3,8 @@
 #include "api_util.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tcudb_fork_XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[96];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 typedef struct Open {
     tcudb_db *db;
@@ -97,7 +79,7 @@ static void fork_in_a_transaction(const char *path)
 
 static void on_disk(void **state)
 {
-    (void)state;
+    const char *folder = *state;
     fork_in_a_transaction(folder);
     tcudb_db *db;
     tcudb_conn *conn;

@@ -3,26 +3,8 @@
 #include "api_util.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tcudb_streams_XXXXXX");
-    return mkdtemp(folder) == NULL;
-}
-
-static int remove_folder(void **state)
-{
-    char command[96];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
-}
 
 static int print_everywhere(void)
 {
@@ -31,7 +13,7 @@ static int print_everywhere(void)
     return 0;
 }
 
-static int without_streams(void)
+static int without_streams(const char *folder)
 {
     tcudb_db *db;
     tcudb_conn *conn;
@@ -57,10 +39,10 @@ static void nothing_is_printed_into_files(void **state)
     tcudb_conn *conn;
     tcudb_error err;
     int status;
-    (void)state;
+    const char *folder = *state;
     pid_t pid = fork();
     assert_true(pid >= 0);
-    if (pid == 0) _exit(without_streams());
+    if (pid == 0) _exit(without_streams(folder));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(tcudb_open(folder, NULL, &db, &err), TCUDB_OK);

@@ -3,6 +3,7 @@
  *
  * ask(conn, sql) runs a text and gives its last result as lines of values separated by |, NULL as ~; for
  * statements without rows the tag; for errors "ERROR SQLSTATE message". Valid until the next ask.
+ * make_folder and remove_folder are a fixture too: *state is the path of a folder of the test's own.
  */
 #ifndef TEST_API_UTIL_H
 #define TEST_API_UTIL_H
@@ -13,6 +14,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -44,6 +46,21 @@ static inline int close_fixture(void **state)
 static inline tcudb_conn *conn_of(void **state)
 {
     return ((Fixture *)*state)->conn;
+}
+
+static inline int make_folder(void **state)
+{
+    static char folder[64];
+    snprintf(folder, sizeof folder, "/tmp/tcudb_api_XXXXXX");
+    *state = folder;
+    return mkdtemp(folder) == NULL;
+}
+
+static inline int remove_folder(void **state)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf '%s'", (const char *)*state);
+    return system(command);
 }
 
 static inline const char *result_text(const tcudb_result *result)
