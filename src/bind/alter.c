@@ -19,16 +19,7 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     const TableDef *def = table_def(table);
     ScopeItem *item = NULL;
     *a = (Alter){.b = b, .old = def};
-    a->t.table = bind_name(b, def->name, err);
-    TRY_PTR(a->t.table);
-    a->t.cols = ARENA_ARRAY(b->arena, ColumnDef, def->ncols + room, err);
-    TRY_PTR(a->t.cols);
-    a->t.keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + room + 1, err);
-    TRY_PTR(a->t.keys);
-    a->t.checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room + 1, err);
-    TRY_PTR(a->t.checks);
-    a->t.notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + (COLUMN_NOTES + 1) * room, err);
-    TRY_PTR(a->t.notes);
+    TRY(bind_build_of(b, def, room, (COLUMN_NOTES + 1) * room, &a->t, err));
     a->sources = ARENA_ARRAY(b->arena, Expr *, def->ncols + room, err);
     TRY_PTR(a->sources);
     a->from = ARENA_ARRAY(b->arena, ColumnSource, def->ncols + room, err);
@@ -37,19 +28,10 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     TRY_PTR(a->retyped);
     TRY(bind_table_scan(b, table, &a->rowid, &a->scan, err));
     for (uint32_t i = 0; i < def->ncols; i++) {
-        a->t.cols[i] = def->cols[i];
         a->from[i].from = i;
         a->sources[i] = expr_col(b->arena, a->scan->cols[i].id, a->scan->cols[i].type, 0, err);
         TRY_PTR(a->sources[i]);
     }
-    for (uint32_t i = 0; i < def->nkeys; i++) a->t.keys[i] = def->keys[i];
-    for (uint32_t i = 0; i < def->nchecks; i++) a->t.checks[i] = def->checks[i];
-    for (uint32_t i = 0; i < def->nnotes; i++) a->t.notes[i] = def->notes[i];
-    a->t.altered = true;
-    a->t.n = def->ncols;
-    a->t.nkeys = def->nkeys;
-    a->t.nchecks = def->nchecks;
-    a->t.nnotes = def->nnotes;
     TRY(bind_scope_item_of_plan(b, def->name, a->scan, def->ncols, &item, err));
     return bind_scope_add(b, &a->block, item, err);
 }
@@ -423,8 +405,6 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     stmt->name = a->old->name;
     drop_stray_notes(a);
     stmt->table = bind_table_def(&a->t, a->old->name);
-    stmt->table.temp = a->old->temp;
-    for (uint32_t i = 0; i < a->t.nserials; i++) a->t.serials[i].temp = a->old->temp;
     stmt->serials = a->t.serials;
     stmt->nserials = a->t.nserials;
     stmt->keeps_rows = !a->copies;
@@ -548,7 +528,7 @@ static tcudb_status drop_index(Alter *a, Str name, Error *err)
 {
     for (uint32_t k = 0; k < a->t.nkeys; k++) {
         if (!str_equal(a->t.keys[k].name, name)) continue;
-        if (a->t.keys[k].primary) {
+        if (bind_find_note(&a->t, NOTE_INDEX, name).ptr == NULL) { /* a constraint's */
             error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
                       "cannot drop index " STR_FMT " because constraint " STR_FMT " on table %s requires it",
                       STR_ARG(name), STR_ARG(name), a->t.table);
@@ -647,7 +627,9 @@ tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt 
         TRY(rename_column(&a, node->subname, node->newname, err));
     else if (name == NULL)
         return no_constraint(&a, node->subname, "for table", err);
-    else
+    else {
+        TRY(bind_constraint_rename(b, &a.t, *name, str_of(node->newname), err));
         rename_constraint(&a, name, str_of(node->newname));
+    }
     return finish(&a, stmt, err);
 }

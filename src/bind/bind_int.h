@@ -5,6 +5,7 @@
 #define BIND_BIND_INT_H
 
 #include "bind/bind.h"
+#include "catalog/names.h"
 #include "catalog/notes.h"
 #include "expr/eval.h"
 #include "sql/ast.h"
@@ -441,6 +442,7 @@ typedef struct TableBuild {
     CheckDef *checks;
     NoteDef *notes;
     const char *table;
+    TableTemp temp;
     uint32_t n, nkeys, nchecks, nnotes;
     TableDef *serials; /* sequences to be made with it */
     uint32_t nserials, cap_serials;
@@ -459,6 +461,8 @@ tcudb_status bind_constraint_add_check(TableBuild *t, const CheckDef *check, Err
 /* The name given, unless it is taken (42710), or one made for it (""). */
 tcudb_status bind_constraint_free_name(Binder *b, const TableBuild *t, const char *given, const char *made, Str *out,
                                        Error *err) MUST_CHECK;
+/* 42P07, 42710: a constraint cannot get that name. */
+tcudb_status bind_constraint_rename(Binder *b, const TableBuild *t, Str from, Str to, Error *err) MUST_CHECK;
 /* ---- reference.c: FOREIGN KEY, REFERENCES; of the one column given, or of those that it names (col NULL) */
 tcudb_status bind_reference(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                             Error *err) MUST_CHECK;
@@ -480,7 +484,7 @@ Str bind_find_note(const TableBuild *t, const char *kind, Str subject);
 bool bind_is_note_of_column(const NoteDef *note, Str column);
 bool bind_has_constraint(const TableDef *def, Str name);
 /* ---- index.c */
-/* The table that has a key or index of that name; NULL: none. */
+/* The table that has a key or index of that name, a temporary one first; NULL: none. */
 const Table *bind_table_of_index(const Binder *b, Str name);
 /* ---- constraint.c */
 /* Whether a check uses a column. */
@@ -573,8 +577,9 @@ tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery_
 /* "public.t", "\"T\"": the last name, as it would be folded. (reg.c) */
 tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Error *err) MUST_CHECK;
 tcudb_status bind_comment(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
-/* A definition to be changed, with room for more checks. */
-tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err) MUST_CHECK;
+/* A definition to be changed, with room for more of everything, and for so many notes. */
+tcudb_status bind_build_of(Binder *b, const TableDef *def, size_t room, size_t notes, TableBuild *t,
+                           Error *err) MUST_CHECK;
 /* 0A000 with the name of the statement. */
 tcudb_status bind_refuse_by_name(const Binder *b, Error *err) MUST_CHECK;
 /* Everything else. */
@@ -585,6 +590,8 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
                                    Error *err) MUST_CHECK;
 /* As the text means it: views see no temporary tables. NULL: none. */
 const Table *bind_find_table(Binder *b, Str name);
+/* 42P01; 42809 if it is an index's name: "i" is an index, is not a table. */
+tcudb_status bind_no_relation(Binder *b, Str name, const char *is, int position, Error *err) MUST_CHECK;
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err) MUST_CHECK;
 tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* 42703: the table has no such column. */

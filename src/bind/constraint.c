@@ -28,22 +28,43 @@ static bool check_named(const TableBuild *t, Str name)
     return bind_find_note(t, NOTE_REFERENCE, name).ptr != NULL;
 }
 
-/* Checks come before keys, so a name that a check would take is another check's. */
-static tcudb_status duplicate_name(const TableBuild *t, const char *name, bool check, Error *err)
+/* Whether a relation has the name that a key would take: a key is an index, too. */
+static bool relation_named(Binder *b, const TableBuild *t, Str name)
 {
-    if (check) return error_set(err, SQLSTATE_DUPLICATE_OBJECT, "check constraint \"%s\" already exists", name);
-    if (key_named(t, str_of(name)))
-        return error_set(err, SQLSTATE_DUPLICATE_TABLE, "relation \"%s\" already exists", name);
-    return error_set(err, SQLSTATE_DUPLICATE_OBJECT, "constraint \"%s\" for relation \"%s\" already exists", name,
-                     t->table);
+    if (bind_name_is(name, t->table) || key_named(t, name) || bind_find_note(t, NOTE_INDEX, name).ptr != NULL)
+        return true;
+    const Table *of = names_index_of(b->env->txn, name, t->temp != TEMP_NONE);
+    if (of != NULL && bind_name_is(table_def(of)->name, t->table)) return false; /* it goes with this statement */
+    return names_taken(b->env->txn, name, t->temp != TEMP_NONE);
 }
 
-static tcudb_status constraint_name(Binder *b, const TableBuild *t, const char *given, const char *made, bool check,
-                                    Str *out, Error *err)
+/* What stands in the way of a name; NULL: nothing. Checks come before keys, so a name that a check would take is
+ * another check's. */
+typedef enum ConstraintUse { OF_KEY, OF_CHECK, OF_REFERENCE } ConstraintUse;
+
+static const char *obstacle(Binder *b, const TableBuild *t, Str name, ConstraintUse use)
 {
-    const char *name = given[0] != '\0' ? given : made;
-    for (uint32_t n = 1; key_named(t, str_of(name)) || check_named(t, str_of(name)); n++) {
-        if (given[0] != '\0') return duplicate_name(t, given, check, err);
+    if (use == OF_KEY && relation_named(b, t, name)) return "relation";
+    if (!key_named(t, name) && !check_named(t, name)) return NULL;
+    return use == OF_CHECK ? "check constraint" : "constraint";
+}
+
+static tcudb_status refuse_name(const TableBuild *t, Str name, const char *what, Error *err)
+{
+    bool relation = strcmp(what, "relation") == 0;
+    if (strcmp(what, "constraint") == 0)
+        return error_set(err, SQLSTATE_DUPLICATE_OBJECT,
+                         "constraint \"" STR_FMT "\" for relation \"%s\" already exists", STR_ARG(name), t->table);
+    return error_set(err, relation ? SQLSTATE_DUPLICATE_TABLE : SQLSTATE_DUPLICATE_OBJECT,
+                     "%s \"" STR_FMT "\" already exists", what, STR_ARG(name));
+}
+
+static tcudb_status constraint_name(Binder *b, const TableBuild *t, const char *given, const char *made,
+                                    ConstraintUse use, Str *out, Error *err)
+{
+    const char *name = given[0] != '\0' ? given : made, *what;
+    for (uint32_t n = 1; (what = obstacle(b, t, str_of(name), use)) != NULL; n++) {
+        if (given[0] != '\0') return refuse_name(t, str_of(given), what, err);
         name = arena_printf(b->arena, err, "%s%u", made, n);
         TRY_PTR(name);
     }
@@ -54,10 +75,13 @@ static tcudb_status constraint_name(Binder *b, const TableBuild *t, const char *
 tcudb_status bind_constraint_free_name(Binder *b, const TableBuild *t, const char *given, const char *made, Str *out,
                                        Error *err)
 {
-    bool taken = given[0] != '\0' && (key_named(t, str_of(given)) || check_named(t, str_of(given)));
-    if (!taken) return constraint_name(b, t, given, made, false, out, err);
-    return error_set(err, SQLSTATE_DUPLICATE_OBJECT, "constraint \"%s\" for relation \"%s\" already exists", given,
-                     t->table);
+    return constraint_name(b, t, given, made, OF_REFERENCE, out, err);
+}
+
+tcudb_status bind_constraint_rename(Binder *b, const TableBuild *t, Str from, Str to, Error *err)
+{
+    const char *what = obstacle(b, t, to, key_named(t, from) ? OF_KEY : OF_REFERENCE);
+    return what == NULL ? TCUDB_OK : refuse_name(t, to, what, err);
 }
 
 /* ---- keys */
@@ -96,7 +120,7 @@ static tcudb_status key_name(Binder *b, const TableBuild *t, const char *given, 
     }
     made = arena_printf(b->arena, err, "%s_%s", made, key->primary ? "pkey" : "key");
     TRY_PTR(made);
-    return constraint_name(b, t, given, made, false, &key->name, err);
+    return constraint_name(b, t, given, made, OF_KEY, &key->name, err);
 }
 
 const KeyDef *bind_primary_key(const TableBuild *t)
@@ -177,7 +201,7 @@ static tcudb_status check_name(Binder *b, const TableBuild *t, const Block *bloc
         made = arena_printf(b->arena, err, "%s_" STR_FMT "_check", t->table, STR_ARG(t->cols[i].name));
     }
     TRY_PTR(made);
-    return constraint_name(b, t, given, made, true, out, err);
+    return constraint_name(b, t, given, made, OF_CHECK, out, err);
 }
 
 static int by_name(const void *a, const void *b)

@@ -192,6 +192,7 @@ static tcudb_status refuse_table_forms(Binder *b, const PgQuery__CreateStmt *nod
 TableDef bind_table_def(const TableBuild *t, Str name)
 {
     return (TableDef){.name = name,
+                      .temp = t->temp,
                       .ncols = t->n,
                       .cols = t->cols,
                       .nkeys = t->nkeys,
@@ -210,7 +211,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     TableTemp temp = TEMP_NONE;
     TRY(bind_ddl_target(b, node->relation, node->oncommit, &stmt->name, &temp, err));
     TRY(refuse_table_forms(b, node, err));
-    TableBuild columns = {.table = node->relation->relname};
+    TableBuild columns = {.table = node->relation->relname, .temp = temp};
     size_t room = node->n_table_elts;
     for (size_t i = 0; i < node->n_table_elts; i++)
         if (NODE_IS(node->table_elts[i], TABLE_LIKE_CLAUSE))
@@ -229,10 +230,8 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     }
     TRY(all_constraints(b, &columns, node, err));
     stmt->table = bind_table_def(&columns, stmt->name);
-    stmt->table.temp = temp;
     if (temp != TEMP_NONE && reference_any(&stmt->table))
         return error_unsupported(err, 0, "a foreign key of a temporary table");
-    for (uint32_t i = 0; i < columns.nserials; i++) columns.serials[i].temp = temp;
     stmt->serials = columns.serials;
     stmt->nserials = columns.nserials;
     return TCUDB_OK;

@@ -34,7 +34,8 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
     *out = bind_find_table(b, name);
     if (*out != NULL) return no_sequence(table_def(*out), verb, err);
     if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
-    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", range->relname);
+    bool reads = strcmp(verb, "truncating") != 0 && strcmp(verb, "altering") != 0;
+    return bind_no_relation(b, name, reads ? "an index" : "not a table", position, err);
 }
 
 tcudb_status bind_column_number(const TableDef *def, Str name, int position, uint32_t *out, Error *err)

@@ -19,6 +19,14 @@ const Table *bind_find_table(Binder *b, Str name)
     return table;
 }
 
+tcudb_status bind_no_relation(Binder *b, Str name, const char *is, int position, Error *err)
+{
+    if (bind_table_of_index(b, name) == NULL)
+        return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"" STR_FMT "\" does not exist",
+                        STR_ARG(name));
+    return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "\"" STR_FMT "\" is %s", STR_ARG(name), is);
+}
+
 /* The name says which table is meant, so public.t cannot be one that a temporary table hides. */
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
 {
@@ -163,7 +171,7 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
     *view = txn_view(b->env->txn, name);
     if (*view != NULL) return bind_view(b, *view, position, out, err);
-    return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", range->relname);
+    return bind_no_relation(b, name, "an index", position, err);
 }
 
 static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *range, Plan **out, Error *err)

@@ -71,20 +71,25 @@ static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList 
     return TCUDB_OK;
 }
 
-static tcudb_status add_key(Binder *b, Expr *e, GroupKeys *out, uint32_t *at, Error *err)
+static tcudb_status append_key(Binder *b, Expr *e, GroupKeys *out, uint32_t *at, Error *err)
 {
-    if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, e->position, &e, err));
-    for (*at = 0; *at < out->n; ++*at) {
-        if (expr_equal(out->exprs[*at], e)) return TCUDB_OK;
-    }
     if ((out->n & (out->n - 1)) == 0) { /* full */
         Expr **exprs = ARENA_ARRAY(b->arena, Expr *, out->n == 0 ? 1 : 2 * out->n, err);
         TRY_PTR(exprs);
         if (out->n > 0) memcpy(exprs, out->exprs, out->n * sizeof *exprs);
         out->exprs = exprs;
     }
+    *at = out->n;
     out->exprs[out->n++] = e;
     return TCUDB_OK;
+}
+
+static tcudb_status add_key(Binder *b, Expr *e, GroupKeys *out, uint32_t *at, Error *err)
+{
+    if (e->type.id == TYPE_UNKNOWN) TRY(bind_coerce(b, e, TYPE(TYPE_TEXT), CAST_IMPLICIT, e->position, &e, err));
+    for (*at = 0; *at < out->n; ++*at)
+        if (expr_equal(out->exprs[*at], e)) return TCUDB_OK;
+    return append_key(b, e, out, at, err);
 }
 
 typedef struct KeyContext {
@@ -93,28 +98,47 @@ typedef struct KeyContext {
     TargetList *targets;
     ApplyList *post;
     GroupKeys *keys;
+    bool sets; /* grouping sets: targets that are equal are keys apart, each NULL where its own set lacks it */
 } KeyContext;
+
+/* The key that a target is, which is the same node: replace_key knows it again. */
+static tcudb_status target_key(const KeyContext *c, uint32_t target, uint32_t *key, Error *err)
+{
+    Expr **e = &c->targets->exprs[target].expr;
+    for (*key = 0; *key < c->keys->n; ++*key)
+        if (c->keys->exprs[*key] == *e) return TCUDB_OK;
+    TRY(key_from_target(c->b, c->block, *e, c->post, err));
+    if (c->sets && (*e)->type.id != TYPE_UNKNOWN) {
+        Expr *own = ARENA_NEW(c->b->arena, Expr, err); /* no other target's node */
+        TRY_PTR(own);
+        *own = **e;
+        *e = own;
+        return append_key(c->b, own, c->keys, key, err);
+    }
+    TRY(add_key(c->b, *e, c->keys, key, err));
+    *e = c->keys->exprs[*key];
+    return TCUDB_OK;
+}
 
 static tcudb_status bind_key(void *ctx, const Node *node, uint32_t *key, Error *err)
 {
     const KeyContext *c = ctx;
     uint32_t target = 0;
     TRY(bind_order_target(c->b, c->block, node, c->targets, "GROUP BY", &target, err));
-    if (target != UINT32_MAX) {
-        TRY(key_from_target(c->b, c->block, c->targets->exprs[target].expr, c->post, err));
-        TRY(add_key(c->b, c->targets->exprs[target].expr, c->keys, key, err));
-        c->targets->exprs[target].expr = c->keys->exprs[*key]; /* the same node: replace_key knows it again */
-        return TCUDB_OK;
-    }
+    if (target != UINT32_MAX) return target_key(c, target, key, err);
     Expr *e = NULL;
     TRY(bind_expr(c->b, c->block, node, &e, err));
+    for (uint32_t i = 0; c->sets && i < c->targets->n; i++)
+        if (expr_equal(c->targets->exprs[i].expr, e)) return target_key(c, i, key, err);
     return add_key(c->b, e, c->keys, key, err);
 }
 
 tcudb_status bind_group_keys(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, TargetList *targets,
                              ApplyList *post, GroupKeys *out, Error *err)
 {
-    KeyContext context = {b, block, targets, post, out};
+    KeyContext context = {b, block, targets, post, out, false};
+    for (size_t i = 0; i < stmt->n_group_clause; i++)
+        context.sets = context.sets || NODE_IS(stmt->group_clause[i], GROUPING_SET);
     *out = (GroupKeys){0};
     return bind_grouping_sets(b, stmt, bind_key, &context, &out->sets, err);
 }
@@ -274,10 +298,12 @@ static tcudb_status replace_key(void *ctx, Expr *e, Expr **replacement, Error *e
 {
     GroupMap *map = ctx;
     bool constant = e->kind == EXPR_CONST; /* GROUP BY 'x' does not make the x of other places a column */
-    for (uint32_t i = 0; i < map->ngroups; i++) {
-        const Expr *key = map->groups[i].expr;
-        if (constant ? key != e : !is_key(map, key, e)) continue;
-        *replacement = expr_col(map->b->arena, map->groups[i].col.id, e->type, e->position, err);
+    uint32_t key = 0;
+    while (key < map->ngroups && map->groups[key].expr != e) key++;
+    if (key == map->ngroups && !constant)
+        for (key = 0; key < map->ngroups && !is_key(map, map->groups[key].expr, e);) key++;
+    if (key < map->ngroups) {
+        *replacement = expr_col(map->b->arena, map->groups[key].col.id, e->type, e->position, err);
         TRY_PTR(*replacement);
         return TCUDB_OK;
     }

@@ -9,21 +9,8 @@
 
 const Table *bind_table_of_index(const Binder *b, Str name)
 {
-    Txn *txn = b->env->txn;
-    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
-        const Table *table = txn_table_at(txn, t);
-        const TableDef *def = table_def(table);
-        if (note_find(def, NOTE_INDEX, name).ptr != NULL) return table;
-        for (uint32_t k = 0; k < def->nkeys; k++)
-            if (str_equal(def->keys[k].name, name)) return table;
-    }
-    return NULL;
-}
-
-static bool is_taken(Binder *b, Str name)
-{
-    Txn *txn = b->env->txn;
-    return bind_table_of_index(b, name) != NULL || txn_table(txn, name) != NULL || txn_view(txn, name) != NULL;
+    const Table *temp = names_index_of(b->env->txn, name, true);
+    return temp != NULL ? temp : names_index_of(b->env->txn, name, false);
 }
 
 /* An expression is named as a column of a SELECT would be. */
@@ -55,11 +42,11 @@ static tcudb_status index_columns(Binder *b, const TableDef *def, const PgQuery_
     return *made == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }
 
-static tcudb_status index_name(Binder *b, const PgQuery__IndexStmt *node, const char *made, const char **out,
+static tcudb_status index_name(Binder *b, const PgQuery__IndexStmt *node, bool temp, const char *made, const char **out,
                                Error *err)
 {
     *out = node->idxname[0] != '\0' ? node->idxname : made;
-    for (uint32_t n = 1; is_taken(b, str_of(*out)); n++) {
+    for (uint32_t n = 1; names_taken(b->env->txn, str_of(*out), temp); n++) {
         if (node->idxname[0] != '\0')
             return error_set(err, SQLSTATE_DUPLICATE_TABLE, "relation \"%s\" already exists", node->idxname);
         *out = arena_printf(b->arena, err, "%s%u", made, n);
@@ -80,14 +67,14 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
     TRY(status);
     const TableDef *def = table_def(table);
     TRY(index_columns(b, def, node, &columns, &made, err));
-    if (node->if_not_exists && is_taken(b, str_of(node->idxname))) return TCUDB_OK;
-    TRY(index_name(b, node, made, &name, err));
+    bool temp = def->temp != TEMP_NONE;
+    if (node->if_not_exists && names_taken(b->env->txn, str_of(node->idxname), temp)) return TCUDB_OK;
+    TRY(index_name(b, node, temp, made, &name, err));
     if (node->unique) return bind_alter_unique_index(b, table, node, name, str_of(columns), stmt, err);
-    TRY(bind_build_of(b, def, 1, &t, err));
+    TRY(bind_build_of(b, def, 0, 1, &t, err));
     bind_set_note(&t, NOTE_INDEX, str_of(name), str_of(columns));
     stmt->kind = STMT_NOTE;
     stmt->name = def->name;
     stmt->table = bind_table_def(&t, def->name);
-    stmt->table.temp = def->temp;
     return TCUDB_OK;
 }

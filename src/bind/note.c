@@ -10,19 +10,23 @@
 #include <assert.h>
 #include <stdlib.h>
 
-tcudb_status bind_build_of(Binder *b, const TableDef *def, uint32_t room, TableBuild *t, Error *err)
+tcudb_status bind_build_of(Binder *b, const TableDef *def, size_t room, size_t notes, TableBuild *t, Error *err)
 {
-    *t = (TableBuild){
-        .n = def->ncols, .nkeys = def->nkeys, .nchecks = def->nchecks, .nnotes = def->nnotes, .altered = true};
+    *t = (TableBuild){.temp = def->temp,
+                      .n = def->ncols,
+                      .nkeys = def->nkeys,
+                      .nchecks = def->nchecks,
+                      .nnotes = def->nnotes,
+                      .altered = true};
     t->table = bind_name(b, def->name, err);
     TRY_PTR(t->table);
-    t->cols = ARENA_ARRAY(b->arena, ColumnDef, def->ncols + 1, err);
+    t->cols = ARENA_ARRAY(b->arena, ColumnDef, def->ncols + room, err);
     TRY_PTR(t->cols);
-    t->keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + 1, err);
+    t->keys = ARENA_ARRAY(b->arena, KeyDef, def->nkeys + room, err);
     TRY_PTR(t->keys);
-    t->checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + 1, err);
+    t->checks = ARENA_ARRAY(b->arena, CheckDef, def->nchecks + room, err);
     TRY_PTR(t->checks);
-    t->notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + room, err);
+    t->notes = ARENA_ARRAY(b->arena, NoteDef, def->nnotes + notes, err);
     TRY_PTR(t->notes);
     for (uint32_t i = 0; i < def->ncols; i++) t->cols[i] = def->cols[i];
     for (uint32_t i = 0; i < def->nkeys; i++) t->keys[i] = def->keys[i];
@@ -61,11 +65,10 @@ static tcudb_status put_note(Binder *b, const TableDef *def, const char *kind, S
     TableBuild t;
     stmt->flag = def == NULL;
     if (def == NULL) def = &notes;
-    TRY(bind_build_of(b, def, 1, &t, err));
+    TRY(bind_build_of(b, def, 0, 1, &t, err));
     bind_set_note(&t, kind, subject, stmt->text);
     stmt->name = def->name;
     stmt->table = bind_table_def(&t, def->name);
-    stmt->table.temp = def->temp;
     return TCUDB_OK;
 }
 

@@ -170,9 +170,8 @@ tcudb_status bind_create_sequence(Binder *b, const PgQuery__CreateSeqStmt *node,
 static tcudb_status find_sequence(Binder *b, Str name, int position, const Table **out, SequenceDef *def, Error *err)
 {
     *out = bind_find_table(b, name);
-    if (*out == NULL)
-        return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"" STR_FMT "\" does not exist",
-                        STR_ARG(name));
+    bool index = *out == NULL && bind_table_of_index(b, name) != NULL;
+    if (*out == NULL) return bind_no_relation(b, name, "not a sequence", index ? 0 : position, err);
     if (note_sequence(table_def(*out), def)) return TCUDB_OK;
     return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a sequence", STR_ARG(name));
 }
@@ -203,12 +202,11 @@ static tcudb_status own_sequence(Binder *b, const PgQuery__List *owner, Stmt *st
         }
     }
     TableBuild t;
-    TRY(bind_build_of(b, table_def(table), 1, &t, err));
+    TRY(bind_build_of(b, table_def(table), 0, 1, &t, err));
     bind_set_note(&t, NOTE_SERIAL, column, stmt->name);
     stmt->kind = STMT_NOTE;
     stmt->name = table_def(table)->name;
     stmt->table = bind_table_def(&t, stmt->name);
-    stmt->table.temp = table_def(table)->temp;
     return TCUDB_OK;
 }
 
@@ -247,7 +245,7 @@ static bool name_taken(Binder *b, const TableBuild *t, const char *name)
 {
     for (uint32_t i = 0; i < t->nserials; i++)
         if (bind_name_is(t->serials[i].name, name)) return true;
-    return bind_find_table(b, str_of(name)) != NULL || txn_view(b->env->txn, str_of(name)) != NULL;
+    return names_taken(b->env->txn, str_of(name), t->temp != TEMP_NONE);
 }
 
 /* A sequence of the column's, which the statement makes, and the default that takes its numbers. */
@@ -264,7 +262,9 @@ static tcudb_status add_serial(Binder *b, TableBuild *t, ColumnDef *col, const O
         TRY_PTR(name);
     }
     TRY_PTR(t->serials = ARENA_MORE(b->arena, t->serials, t->nserials, &t->cap_serials, err));
-    TRY(sequence_table(b, str_of(name), def, &t->serials[t->nserials++], err));
+    TableDef *table = &t->serials[t->nserials++];
+    TRY(sequence_table(b, str_of(name), def, table, err));
+    table->temp = t->temp;
     b->new_sequences = t->serials;
     b->nnew_sequences = t->nserials;
     Buf buf;

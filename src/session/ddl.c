@@ -6,14 +6,24 @@
  * Cost: two bindings of every view for each DROP or RENAME; nothing without views.
  */
 #include "session/session_int.h"
+#include "catalog/names.h"
 
 #include <assert.h>
 
 /* ---- creating ------------------------------------------------------------------------------ */
 
-static bool relation_exists(Txn *txn, Str name)
+tcudb_status session_name_is_free(Txn *txn, Str name, bool temp, Error *err)
 {
-    return txn_table(txn, name) != NULL || txn_view(txn, name) != NULL;
+    if (!names_taken(txn, name, temp)) return TCUDB_OK;
+    return error_set(err, SQLSTATE_DUPLICATE_TABLE, "relation \"" STR_FMT "\" already exists", STR_ARG(name));
+}
+
+bool session_skips(Run *run, Str name, bool temp)
+{
+    if (!run->stmt->flag || !names_taken(run->session->txn, name, temp)) return false;
+    session_notify(run->session, "NOTICE", SQLSTATE_DUPLICATE_TABLE,
+                   "relation \"" STR_FMT "\" already exists, skipping", STR_ARG(name));
+    return true;
 }
 
 /* CREATE TABLE AS: the query's rows go in through an Insert node, so that loading is parallel. */
@@ -35,12 +45,11 @@ tcudb_status session_create_table(Run *run, Error *err)
     bool temp = stmt->table.temp != TEMP_NONE, hidden = !temp && txn_is_temp(txn, name);
     if (temp) TRY(session_attach_temp(run->session, err));
     if (hidden) return error_unsupported(err, 0, "a table with the name of a temporary table");
-    if (stmt->flag && (temp ? txn_is_temp(txn, name) : relation_exists(txn, name))) {
-        session_notify(run->session, "NOTICE", SQLSTATE_DUPLICATE_TABLE,
-                       "relation \"" STR_FMT "\" already exists, skipping", STR_ARG(stmt->table.name));
+    if (session_skips(run, name, temp)) {
         run->tag = stmt->plan != NULL ? "CREATE TABLE AS" : "CREATE TABLE";
         return TCUDB_OK;
     }
+    TRY(session_name_is_free(txn, name, temp, err));
     for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     TRY(txn_create_table(txn, &stmt->table, err));
     return stmt->plan == NULL ? TCUDB_OK : fill_table(run, err);
@@ -48,7 +57,13 @@ tcudb_status session_create_table(Run *run, Error *err)
 
 tcudb_status session_create_view(Run *run, Error *err)
 {
-    return txn_create_view(run->session->txn, &run->stmt->create_view, run->stmt->flag, err);
+    const Stmt *stmt = run->stmt;
+    Txn *txn = run->session->txn;
+    bool replace = stmt->flag && txn_view(txn, stmt->name) != NULL;
+    if (stmt->flag && !replace && names_taken(txn, stmt->name, false))
+        return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a view", STR_ARG(stmt->name));
+    if (!replace) TRY(session_name_is_free(txn, stmt->name, false, err));
+    return txn_create_view(txn, &stmt->create_view, stmt->flag, err);
 }
 
 /* ---- dependencies -------------------------------------------------------------------------- */
@@ -121,13 +136,15 @@ static const char *kind_dropped(const Stmt *stmt)
     return stmt->view ? "view" : stmt->sequence ? "sequence" : "table";
 }
 
-/* "table", "view", "sequence"; NULL: there is nothing of that name. */
+/* "table", "view", "sequence", "index"; NULL: there is nothing of that name. */
 static const char *kind_there(Txn *txn, Str name)
 {
     SequenceDef sequence;
     const Table *table = txn_table(txn, name);
     if (table != NULL) return note_sequence(table_def(table), &sequence) ? "sequence" : "table";
-    return txn_view(txn, name) != NULL ? "view" : NULL;
+    if (txn_view(txn, name) != NULL) return "view";
+    bool index = names_index_of(txn, name, true) != NULL || names_index_of(txn, name, false) != NULL;
+    return index ? "index" : NULL;
 }
 
 /* The column whose default takes numbers from the sequence; NULL: there is none. */
@@ -196,6 +213,7 @@ static tcudb_status drop_one(Run *run, Str name, Error *err)
     error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(name), kind);
     error_hint(err, strcmp(there, "view") == 0       ? "Use DROP VIEW to remove a view."
                     : strcmp(there, "sequence") == 0 ? "Use DROP SEQUENCE to remove a sequence."
+                    : strcmp(there, "index") == 0    ? "Use DROP INDEX to remove an index."
                                                      : "Use DROP TABLE to remove a table.");
     return TCUDB_ERROR;
 }
@@ -230,7 +248,7 @@ tcudb_status session_drop(Run *run, Error *err)
     TRY(list_views(run, &views, &nviews, err));
     for (uint32_t i = 0; i < stmt->nnames; i++) {
         Str name = stmt->names[i];
-        if (stmt->flag && !relation_exists(txn, name)) {
+        if (stmt->flag && kind_there(txn, name) == NULL) {
             session_notify(run->session, "NOTICE", "00000", "%s \"" STR_FMT "\" does not exist, skipping",
                            kind_dropped(stmt), STR_ARG(name));
             continue;
@@ -269,6 +287,8 @@ tcudb_status session_rename(Run *run, Error *err)
     }
     TRY(list_views(run, &views, &nviews, err));
     const Table *table = txn_table(run->session->txn, stmt->name);
+    bool temp = table != NULL && table_def(table)->temp != TEMP_NONE;
+    if (table != NULL) TRY(session_name_is_free(run->session->txn, stmt->text, temp, err));
     TRY(txn_rename_table(run->session->txn, stmt->name, stmt->text, err));
     if (table != NULL) TRY(session_rename_referred(run, stmt->name, table_def(table), stmt->text, err));
     const ViewDef *view;

@@ -242,13 +242,10 @@ tcudb_status session_make_sequence(Run *run, const TableDef *def, Error *err)
 tcudb_status session_create_sequence(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
-    Txn *txn = run->session->txn;
-    if (stmt->table.temp != TEMP_NONE) TRY(session_attach_temp(run->session, err));
-    if (stmt->flag && (txn_table(txn, stmt->name) != NULL || txn_view(txn, stmt->name) != NULL)) {
-        session_notify(run->session, "NOTICE", SQLSTATE_DUPLICATE_TABLE,
-                       "relation \"" STR_FMT "\" already exists, skipping", STR_ARG(stmt->name));
-        return TCUDB_OK;
-    }
+    bool temp = stmt->table.temp != TEMP_NONE;
+    if (temp) TRY(session_attach_temp(run->session, err));
+    if (session_skips(run, stmt->name, temp)) return TCUDB_OK;
+    TRY(session_name_is_free(run->session->txn, stmt->name, temp, err));
     return session_make_sequence(run, &stmt->table, err);
 }
 

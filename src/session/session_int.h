@@ -205,6 +205,10 @@ void session_explain_engine(Session *session, ExecReport *report);
 
 /* ---- ddl.c, setting.c, explain.c, prepare.c, copy.c, call.c -------------------------------- */
 
+/* 42P07: something has the name. */
+tcudb_status session_name_is_free(Txn *txn, Str name, bool temp, Error *err) MUST_CHECK;
+/* IF NOT EXISTS: whether the statement has nothing to do, and says so. */
+bool session_skips(Run *run, Str name, bool temp);
 tcudb_status session_create_table(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_create_view(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_drop(Run *run, Error *err) MUST_CHECK;

@@ -58,3 +58,27 @@ select * from (select 1 as x, f, count(*) from (values (1), (2)) i(f) group by g
 select 1 as x, f, count(*) from (values (1), (2)) i(f) group by grouping sets (1, 2) order by 2, 3;
 select x, count(*) from (select 1 as x, f from (values (1), (2)) i(f)) q group by rollup(x) order by 1;
 select 'a' as x, count(*) from (values (1), (2)) i(f) group by rollup(x) having 1 = 1 order by 2, 1;
+-- One alias or target more than once: equal targets are keys of their own.
+create table twice(a int primary key, b text);
+insert into twice values (1, 'x'), (2, 'y'), (3, null);
+select b as g, count(*) from twice t group by rollup(g, g) order by 1,2;
+select b as g, count(*) from twice t group by cube(g, g) order by 1,2;
+select b as g, count(*) from twice t group by g, g order by 1,2;
+select b as g, count(*) from twice t group by g, rollup(g, a) order by 1,2;
+select b as g, grouping(b), count(*) from twice t group by rollup(1, 1) order by 1,2,3;
+select b as g, grouping(b), count(*) from twice t group by rollup(1, b) order by 1,2,3;
+select b as g, b as h, grouping(b), count(*) from twice t group by rollup(1, 2) order by 1,2,3;
+select b as g, b as h, count(*) from twice t group by rollup(g, h) order by 1,2,3;
+select b || 'q' as g, count(*) from twice t group by rollup(g, g) order by 1,2;
+select b || 'q' as g, b || 'q' as h, count(*) from twice t group by rollup(g, h) order by 1,2;
+select b || 'q' as g, count(*) from twice t group by cube(g, b || 'q') order by 1,2;
+select b || 'q' as g, count(*) from twice t group by grouping sets ((g, b || 'q'), ()) order by 1,2;
+select a % 2 as g, b || 'q' as h, count(*) from twice t group by rollup(g, h, g) order by 1,2,3;
+select a % 2 as g, upper(b || 'q') as h, count(*) from twice t group by rollup(g, h, (g, h)), g order by 1,2,3;
+select (select 1) as g, count(*) from twice t group by rollup(g, g) order by 1,2;
+select (select max(a) from twice u where u.a <= t.a) as g, count(*) from twice t group by rollup(g, g) order by 1,2;
+select (select max(a) from twice u where u.a <= t.a) as g, count(*) from twice t group by rollup(1, g) order by 1,2;
+select (select max(a) from twice u where u.a <= t.a) as g, count(*) from twice t group by g, g order by 1,2;
+select a as g, (select max(b) from twice u where u.a <= t.a) as h, count(*) from twice t group by cube(g, h, h) order by 1,2,3;
+select case when a > 1 then b end as g, count(*) from twice t group by rollup(g, g) having g is null order by 1,2;
+select a in (select 1) as g, count(*) from twice t group by rollup(g, g) order by 1, 2;
