@@ -454,6 +454,9 @@ const KeyDef *bind_primary_key(const TableBuild *t); /* NULL: none */
 /* PRIMARY KEY, UNIQUE: of the one column given, or of those that the constraint names (col NULL). */
 tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
                                  Error *err) MUST_CHECK;
+/* A scope of a table's columns: those of a plan that is its row, or new ones of no plan. (scope.c) */
+tcudb_status bind_scope_row(Binder *b, const TableDef *def, const PlanCol *cols, Block *block, Error *err) MUST_CHECK;
+tcudb_status bind_scope_table(Binder *b, const TableBuild *t, Block *block, Error *err) MUST_CHECK;
 /* The key under the name given, or one made for it (""). */
 tcudb_status bind_constraint_add_key(Binder *b, TableBuild *t, const char *name, const KeyDef *key, int position,
                                      Error *err) MUST_CHECK;
@@ -521,6 +524,8 @@ tcudb_status bind_ddl_create_table_as(Binder *b, const PgQuery__CreateTableAsStm
 tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* The type a column gets that is made from a query's. */
+Type bind_stored_type(const Plan *plan, ColId id);
 /* Parts of CREATE TABLE that ALTER TABLE shares: a column (its keys and checks not yet), a default, one kind of
  * constraint of an element. */
 tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node,

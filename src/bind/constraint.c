@@ -162,19 +162,6 @@ tcudb_status bind_constraint_add_key(Binder *b, TableBuild *t, const char *name,
 
 /* ---- checks */
 
-/* A scope in which the table's columns are seen, as new columns of no plan. */
-static tcudb_status table_scope(Binder *b, const TableBuild *t, Block *block, Error *err)
-{
-    ScopeItem *item = NULL;
-    TRY(bind_scope_item_new(b, str_of(t->table), t->n, &item, err));
-    for (uint32_t i = 0; i < t->n; i++) {
-        item->cols[i].name = t->cols[i].name;
-        item->cols[i].expr = expr_col(b->arena, b->next_col++, t->cols[i].type, 0, err);
-        TRY_PTR(item->cols[i].expr);
-    }
-    return bind_scope_add(b, block, item, err);
-}
-
 typedef struct Mentioned {
     ColId col;
     bool many;
@@ -228,7 +215,7 @@ tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Cons
     CheckDef *check = &t->checks[t->nchecks];
     block.applies = &list;
     if (t->n == 0) return error_unsupported(err, bind_position(b, node->location), "CHECK on a table without columns");
-    TRY(table_scope(b, t, &block, err));
+    TRY(bind_scope_table(b, t, &block, err));
     TRY(bind_bool(b, &block, node->raw_expr, "CHECK", &e, err));
     TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &check->sql, err));
     TRY(check_name(b, t, &block, e, node->conname, &check->name, err));
@@ -280,7 +267,7 @@ tcudb_status bind_check_mentions(Binder *b, const TableBuild *t, const CheckDef 
     ApplyList list = {0};
     RowCheck bound;
     block.applies = &list;
-    TRY(table_scope(b, t, &block, err));
+    TRY(bind_scope_table(b, t, &block, err));
     TRY(row_check(b, &block, check, &bound, err));
     *yes = bind_expr_has_col(bound.cond, block.items[0]->cols[col].expr->col);
     return TCUDB_OK;
@@ -290,17 +277,9 @@ tcudb_status bind_row_checks(Binder *b, const TableDef *def, const PlanCol *cols
 {
     Block block = {.place = PLACE_CHECK};
     ApplyList list = {0};
-    ScopeItem *item = NULL;
     if (def->nchecks == 0) return TCUDB_OK;
     block.applies = &list;
-    TRY(bind_scope_item_new(b, def->name, def->ncols, &item, err));
-    for (uint32_t i = 0; i < def->ncols; i++) {
-        const PlanCol *col = &cols[i];
-        item->cols[i].name = def->cols[i].name;
-        item->cols[i].expr = expr_col(b->arena, col->id, col->type, 0, err);
-        TRY_PTR(item->cols[i].expr);
-    }
-    TRY(bind_scope_add(b, &block, item, err));
+    TRY(bind_scope_row(b, def, cols, &block, err));
     RowCheck *checks = ARENA_ARRAY(b->arena, RowCheck, def->nchecks, err);
     TRY_PTR(checks);
     for (uint32_t i = 0; i < def->nchecks; i++) TRY(row_check(b, &block, &def->checks[i], &checks[i], err));

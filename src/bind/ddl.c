@@ -1,9 +1,8 @@
 /*
- * ddl.c: CREATE TABLE, CREATE TABLE AS, CREATE VIEW, DROP, TRUNCATE, ALTER ... RENAME.
+ * ddl.c: CREATE TABLE, CREATE TABLE AS, DROP, TRUNCATE, ALTER ... RENAME.
  *
- * What is bound is a description; session/ carries it out. Constraints are in constraint.c; REFERENCES is refused. A
- * non-unique index is accepted and does nothing: scans are what this engine is
- * fast at. A view keeps its SELECT as text.
+ * What is bound is a description; session/ carries it out. Columns are in column.c, constraints in constraint.c,
+ * generated.c and reference.c, views in view.c, indexes in index.c.
  */
 #include "bind/bind_int.h"
 #include "catalog/reference.h"
@@ -29,83 +28,7 @@ tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery_
     return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
 }
 
-/* ---- columns and constraints */
-
-tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, Error *err)
-{
-    TRY(sql_expression_text(b->arena, node, b->env->cancel, &col->default_sql, err));
-    Expr *e = NULL;
-    ApplyList list = {0};
-    Block block = {.place = PLACE_DEFAULT, .applies = &list};
-    TRY(bind_expr(b, &block, node, &e, err)); /* errors at their place now, not at the first INSERT */
-    const Func *cast = NULL;
-    if (e->type.id != TYPE_UNKNOWN && !type_equal(e->type, col->type) &&
-        func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
-        tcudb_status status = error_set(err, SQLSTATE_DATATYPE_MISMATCH,
-                                        "column \"" STR_FMT "\" is of type %s but default expression is of type %s",
-                                        STR_ARG(col->name), type_base_name(col->type), type_base_name(e->type));
-        error_hint(err, "You will need to rewrite or cast the expression.");
-        return status;
-    }
-    return bind_coerce(b, e, col->type, CAST_ASSIGNMENT, e->position, &e, err);
-}
-
-static tcudb_status column_constraint(Binder *b, TableBuild *columns, ColumnDef *col,
-                                      const PgQuery__Constraint *constraint, Error *err)
-{
-    int position = bind_position(b, constraint->location);
-    switch (constraint->contype) {
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NULL:
-        if (!col->not_null) return TCUDB_OK;
-        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
-                        "conflicting NULL/NOT NULL declarations for column \"" STR_FMT "\" of table \"%s\"",
-                        STR_ARG(col->name), columns->table);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_NOTNULL: col->not_null = true; return TCUDB_OK;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_DEFAULT:
-        if (bind_find_note(columns, NOTE_IDENTITY, col->name).ptr != NULL)
-            return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
-                            "both default and identity specified for column \"" STR_FMT "\" of table \"%s\"",
-                            STR_ARG(col->name), columns->table);
-        if (col->default_sql.len == 0) return bind_ddl_set_default(b, col, constraint->raw_expr, err);
-        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
-                        "multiple default values specified for column \"" STR_FMT "\" of table \"%s\"",
-                        STR_ARG(col->name), columns->table);
-    case PG_QUERY__CONSTR_TYPE__CONSTR_PRIMARY:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_CHECK:
-    case PG_QUERY__CONSTR_TYPE__CONSTR_FOREIGN: return TCUDB_OK; /* once all columns are known */
-    case PG_QUERY__CONSTR_TYPE__CONSTR_GENERATED: /* a sign for the others; the expression once all are known */
-        bind_set_note(columns, NOTE_GENERATED, col->name, STR_LIT(""));
-        return TCUDB_OK;
-    case PG_QUERY__CONSTR_TYPE__CONSTR_IDENTITY: return bind_identity_column(b, columns, constraint, col, err);
-    default: return error_unsupported(err, position, "this constraint");
-    }
-}
-
-tcudb_status bind_ddl_define_column(Binder *b, TableBuild *columns, const PgQuery__ColumnDef *node, Error *err)
-{
-    int position = bind_position(b, node->location);
-    ColumnDef *col = &columns->cols[columns->n];
-    col->name = str_of(node->colname);
-    for (uint32_t i = 0; i < columns->n; i++) {
-        if (!str_equal(columns->cols[i].name, col->name)) continue;
-        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" specified more than once", node->colname);
-    }
-    if (node->coll_clause != NULL) return error_unsupported(err, position, "a column's COLLATE");
-    bool serial = false;
-    TRY(bind_serial_column(b, columns, node, col, &serial, err));
-    if (!serial) TRY(bind_typename(b, node->type_name, &col->type, err));
-    if (col->type.id == TYPE_INTERVAL || col->type.id == TYPE_UNKNOWN) {
-        return error_unsupported(err, bind_position(b, node->type_name->location), "a column of type %s",
-                                 type_base_name(col->type));
-    }
-    col->not_null = node->is_not_null || serial;
-    columns->n++;
-    for (size_t i = 0; i < node->n_constraints; i++) {
-        TRY(column_constraint(b, columns, col, node->constraints[i]->constraint, err));
-    }
-    return TCUDB_OK;
-}
+/* ---- constraints */
 
 static tcudb_status table_constraint(Binder *b, TableBuild *table, const PgQuery__Constraint *constraint,
                                      const uint32_t *col, Error *err)
@@ -241,7 +164,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
 
 /* The type a column made from an expression gets: PostgreSQL keeps a modifier only where the expression has one,
  * that is, where it is a column or a cast; numeric(3,2) of the literal 1.50 is our own. */
-static Type stored_type(const Plan *plan, ColId id)
+Type bind_stored_type(const Plan *plan, ColId id)
 {
     const PlanCol *col = plan_find_col(plan, id);
     assert(col != NULL);
@@ -253,11 +176,11 @@ static Type stored_type(const Plan *plan, ColId id)
         const Expr *e = named->expr;
         if (e->kind == EXPR_FUNC && e->func != NULL && e->func->kind == FUNC_CAST) return col->type;
         if (e->kind != EXPR_COL || plan_find_col(plan->inputs[0], e->col) == NULL) return TYPE(TYPE_NUMERIC);
-        return stored_type(plan->inputs[0], e->col);
+        return bind_stored_type(plan->inputs[0], e->col);
     }
     if (plan->kind == PLAN_PROJECT || plan->kind == PLAN_VALUES) return TYPE(TYPE_NUMERIC);
     for (uint32_t i = 0; i < plan->ninputs; i++) {
-        if (plan_find_col(plan->inputs[i], id) != NULL) return stored_type(plan->inputs[i], id);
+        if (plan_find_col(plan->inputs[i], id) != NULL) return bind_stored_type(plan->inputs[i], id);
     }
     return TYPE(TYPE_NUMERIC);
 }
@@ -287,7 +210,7 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
     Type *types = ARENA_ARRAY(b->arena, Type, plan->ncols, err);
     TRY_PTR(types);
     for (uint32_t i = 0; i < plan->ncols; i++) {
-        types[i] = stored_type(plan, plan->cols[i].id);
+        types[i] = bind_stored_type(plan, plan->cols[i].id);
         cols[i].type = types[i];
         TRY(name_column(into, plan, i, cols, err));
         if (types[i].id == TYPE_INTERVAL) return error_unsupported(err, 0, "a column of type interval");
@@ -319,104 +242,7 @@ tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, St
     return table_of_query(b, node->into_clause, plan, stmt, err);
 }
 
-/* ---- views */
-
-/* CREATE OR REPLACE: the view that is there, if it still binds, keeps its columns; more may follow. */
-static tcudb_status keeps_columns(Binder *b, const ViewDef *old, const Str *names, const Plan *plan, Error *err)
-{
-    Plan *before = NULL;
-    char from[TYPE_NAME_MAX], to[TYPE_NAME_MAX];
-    TRY(bind_view_or_none(b, old, &before, err));
-    if (before == NULL) return TCUDB_OK;
-    if (plan->ncols < old->ncols)
-        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION, "cannot drop columns from view");
-    for (uint32_t i = 0; i < old->ncols; i++) {
-        if (!str_equal(old->cols[i], names[i])) {
-            error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
-                      "cannot change name of view column \"" STR_FMT "\" to \"" STR_FMT "\"", STR_ARG(old->cols[i]),
-                      STR_ARG(names[i]));
-            error_hint(err, "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.");
-            return TCUDB_ERROR;
-        }
-        Type was = stored_type(before, before->cols[i].id), is = stored_type(plan, plan->cols[i].id);
-        if (type_equal(was, is)) continue;
-        return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
-                         "cannot change data type of view column \"" STR_FMT "\" from %s to %s", STR_ARG(names[i]),
-                         type_name(was, from), type_name(is, to));
-    }
-    return TCUDB_OK;
-}
-
-/* CREATE RECURSIVE VIEW, which the grammar turns into a query of one WITH RECURSIVE that stands nowhere. */
-static bool is_recursive_view(const PgQuery__ViewStmt *node)
-{
-    const PgQuery__WithClause *with = node->query->select_stmt->with_clause;
-    return with != NULL && with->recursive && with->location < 0;
-}
-
-static tcudb_status view_text(Binder *b, const PgQuery__ViewStmt *node, Str *out, Error *err)
-{
-    int from = 0;
-    TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
-    assert(from >= 0);
-    *out = sql_text_from(b->ast, from);
-    if (!is_recursive_view(node)) return TCUDB_OK;
-    Buf buf;
-    buf_init(&buf, NULL);
-    tcudb_status status = buf_text(&buf, "WITH RECURSIVE ", err);
-    if (status == TCUDB_OK) status = text_quote_name(str_of(node->view->relname), &buf, err);
-    for (size_t i = 0; i < node->n_aliases && status == TCUDB_OK; i++) {
-        status = buf_text(&buf, i == 0 ? " (" : ", ", err);
-        if (status == TCUDB_OK) status = text_quote_name(str_of(sql_string(node->aliases[i])), &buf, err);
-    }
-    if (status == TCUDB_OK) status = buf_printf(&buf, err, ") AS (" STR_FMT ") SELECT * FROM ", STR_ARG(*out));
-    if (status == TCUDB_OK) status = text_quote_name(str_of(node->view->relname), &buf, err);
-    if (status == TCUDB_OK) {
-        char *text = arena_strndup(b->arena, buf.data, buf.len, err);
-        *out = (Str){text, (uint32_t)buf.len};
-        if (text == NULL) status = TCUDB_NOMEM;
-    }
-    buf_free(&buf);
-    return status;
-}
-
-tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt *stmt, Error *err)
-{
-    stmt->kind = STMT_CREATE_VIEW;
-    stmt->tag = "CREATE VIEW";
-    stmt->flag = node->replace;
-    TableTemp temp = TEMP_NONE;
-    TRY(bind_ddl_target(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
-    if (temp != TEMP_NONE) return error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
-    if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
-    if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
-    Plan *plan = NULL;
-    b->no_params = true;
-    TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
-    if (b->temp_used) return error_unsupported(err, 0, "a view of a temporary table");
-    if (b->nsteps > 0)
-        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
-                         "views must not contain data-modifying statements in WITH");
-    if (node->n_aliases > plan->ncols) {
-        return error_set(err, SQLSTATE_SYNTAX_ERROR, "CREATE VIEW specifies more column names than columns");
-    }
-    Str *names = ARENA_ARRAY(b->arena, Str, plan->ncols, err);
-    TRY_PTR(names);
-    for (uint32_t i = 0; i < plan->ncols; i++) {
-        names[i] = i < node->n_aliases ? str_of(sql_string(node->aliases[i])) : str_of(plan->cols[i].name);
-        for (uint32_t k = 0; k < i; k++) {
-            if (!str_equal(names[k], names[i])) continue;
-            return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"" STR_FMT "\" specified more than once",
-                             STR_ARG(names[i]));
-        }
-    }
-    const ViewDef *old = node->replace ? txn_view(b->env->txn, stmt->name) : NULL;
-    if (old != NULL) TRY(keeps_columns(b, old, names, plan, err));
-    stmt->create_view = (ViewDef){.name = stmt->name, .ncols = plan->ncols, .cols = names};
-    return view_text(b, node, &stmt->create_view.sql, err);
-}
-
-/* ---- DROP, TRUNCATE, RENAME, INDEX */
+/* ---- DROP, TRUNCATE, RENAME */
 
 static tcudb_status drop_names(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err)
 {

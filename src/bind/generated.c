@@ -98,24 +98,13 @@ tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__
     int position = bind_position(b, node->location);
     Block block = {.place = PLACE_GENERATED};
     ApplyList list = {0};
-    ScopeItem *item = NULL;
     Expr *e = NULL;
     Str text = {0};
     block.applies = &list;
-    if (t->cols[col].default_sql.len > 0)
-        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
-                        "both default and generation expression specified for column \"" STR_FMT "\" of table \"%s\"",
-                        STR_ARG(t->cols[col].name), t->table);
-    TRY(bind_scope_item_new(b, str_of(t->table), t->n, &item, err));
-    for (uint32_t i = 0; i < t->n; i++) {
-        item->cols[i].name = t->cols[i].name;
-        item->cols[i].expr = expr_col(b->arena, b->next_col++, t->cols[i].type, 0, err);
-        TRY_PTR(item->cols[i].expr);
-    }
-    TRY(bind_scope_add(b, &block, item, err));
+    TRY(bind_scope_table(b, t, &block, err));
     TRY(bind_expr(b, &block, node->raw_expr, &e, err));
     if (list.first != NULL) return error_unsupported(err, position, "a subquery in a generated column");
-    TRY(check_expression(b, t, col, item, e, bind_node_position(b, node->raw_expr), err));
+    TRY(check_expression(b, t, col, block.items[0], e, bind_node_position(b, node->raw_expr), err));
     TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &text, err));
     bind_set_note(t, NOTE_GENERATED, t->cols[col].name, text);
     return TCUDB_OK;
@@ -137,20 +126,6 @@ tcudb_status bind_generated_value(Binder *b, Block *block, const ColumnDef *col,
     return status;
 }
 
-static tcudb_status row_scope(Binder *b, const TableDef *def, const Plan *plan, uint32_t first, Block *block,
-                              Error *err)
-{
-    ScopeItem *item = NULL;
-    TRY(bind_scope_item_new(b, def->name, def->ncols, &item, err));
-    for (uint32_t i = 0; i < def->ncols; i++) {
-        const PlanCol *col = &plan->cols[first + i];
-        item->cols[i].name = def->cols[i].name;
-        item->cols[i].expr = expr_col(b->arena, col->id, col->type, 0, err);
-        TRY_PTR(item->cols[i].expr);
-    }
-    return bind_scope_add(b, block, item, err);
-}
-
 tcudb_status bind_generated_columns(Binder *b, const TableDef *def, Plan **plan, uint32_t first, NamedExpr *cols,
                                     Error *err)
 {
@@ -159,7 +134,7 @@ tcudb_status bind_generated_columns(Binder *b, const TableDef *def, Plan **plan,
     Plan *row = *plan;
     if (!bind_has_generated(def)) return TCUDB_OK;
     block.applies = &list;
-    TRY(row_scope(b, def, row, first, &block, err));
+    TRY(bind_scope_row(b, def, row->cols + first, &block, err));
     NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, row->ncols, err);
     TRY_PTR(exprs);
     for (uint32_t i = 0; i < row->ncols; i++) {

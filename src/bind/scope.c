@@ -295,3 +295,24 @@ const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Err
     }
     return "?";
 }
+
+tcudb_status bind_scope_row(Binder *b, const TableDef *def, const PlanCol *cols, Block *block, Error *err)
+{
+    ScopeItem *item = NULL;
+    TRY(bind_scope_item_new(b, def->name, def->ncols, &item, err));
+    for (uint32_t i = 0; i < def->ncols; i++) {
+        item->cols[i].name = def->cols[i].name;
+        item->cols[i].expr = expr_col(b->arena, cols[i].id, cols[i].type, 0, err);
+        TRY_PTR(item->cols[i].expr);
+    }
+    return bind_scope_add(b, block, item, err);
+}
+
+tcudb_status bind_scope_table(Binder *b, const TableBuild *t, Block *block, Error *err)
+{
+    const TableDef def = bind_table_def(t, str_of(t->table));
+    PlanCol *cols = ARENA_ARRAY(b->arena, PlanCol, t->n, err);
+    TRY_PTR(cols);
+    for (uint32_t i = 0; i < t->n; i++) cols[i] = (PlanCol){.id = b->next_col++, .type = t->cols[i].type};
+    return bind_scope_row(b, &def, cols, block, err);
+}

@@ -318,16 +318,9 @@ tcudb_status bind_identity_type(Type type, Error *err)
 
 tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col, Error *err)
 {
-    int position = bind_position(b, node->location);
     Options o = new_options;
     o.def.type = (TypeId)col->type.id;
     TRY(bind_identity_type(col->type, err));
-    bool again = bind_find_note(t, NOTE_IDENTITY, col->name).ptr != NULL;
-    if (again || col->default_sql.len > 0)
-        return error_at(err, SQLSTATE_SYNTAX_ERROR, position,
-                        again ? "multiple identity specifications for column \"" STR_FMT "\" of table \"%s\""
-                              : "both default and identity specified for column \"" STR_FMT "\" of table \"%s\"",
-                        STR_ARG(col->name), t->table);
     TRY(read_options(b, node->options, node->n_options, &o, err));
     TRY(add_serial(b, t, col, &o, err));
     bind_set_note(t, NOTE_IDENTITY, col->name, str_of(node->generated_when));

@@ -9,6 +9,9 @@
  *
  * ILIKE folds pattern and text to lower case first. Text is UTF-8; a byte that is no valid character counts
  * as one. For char(n) the padding blanks take part, as in PostgreSQL.
+ *
+ * A pattern that ends in a lone escape character matches nothing; it is an error (22025) for a text that the matching
+ * would go on in when it gets there: 'ab' LIKE 'a\', not 'xb' and not 'a'.
  */
 #include "type/type_int.h"
 
@@ -28,6 +31,7 @@ typedef struct Pattern {
     uint32_t n;
     bool open_start; /* begins with % */
     bool open_end;
+    bool dangling; /* ends in an escape character, which counts neither as a piece nor against open_end */
 } Pattern;
 
 /* Splits the pattern; '\' makes the next byte literal. */
@@ -41,7 +45,7 @@ static tcudb_status compile(Arena *arena, Str p, Pattern *out, Error *err)
     TRY_PTR(out->pieces);
     out->n = 0;
     out->open_start = p.len > 0 && p.ptr[0] == '%';
-    out->open_end = false;
+    out->open_end = out->dangling = false;
     uint32_t at = 0, start = 0;
     bool literal = true;
     for (uint32_t i = 0; i <= p.len; i++) {
@@ -53,13 +57,14 @@ static tcudb_status compile(Arena *arena, Str p, Pattern *out, Error *err)
             literal = true;
             continue;
         }
-        out->open_end = false;
         char c = p.ptr[i];
+        if (c == '\\' && i + 1 == p.len) {
+            out->dangling = true;
+            continue;
+        }
+        out->open_end = false;
         if (c == '\\') {
-            if (++i == p.len)
-                return error_set(err, SQLSTATE_INVALID_ESCAPE_SEQUENCE,
-                                 "LIKE pattern must not end with escape character");
-            c = p.ptr[i];
+            c = p.ptr[++i];
         } else if (c == '_') {
             literal = false;
             codes[at++] = ANY_CHAR;
@@ -150,6 +155,40 @@ static tcudb_status matches(const EvalCtx *ctx, const Pattern *p, Str s, bool *h
     for (uint32_t k = first; k < last && *hit; k++) TRY(find_piece(ctx, &p->pieces[k], &s, hit, err));
     if (*hit && !p->open_end) *hit = match_end(&p->pieces[last], s);
     return TCUDB_OK;
+}
+
+static bool is_blank(const Piece *piece)
+{
+    uint32_t i = 0;
+    while (!piece->literal && i < piece->len && piece->codes[i] == ANY_CHAR) i++;
+    return i == piece->len;
+}
+
+/* Whether the escape character at the end of the pattern is met with some of the text left. A run of % and _ before it
+ * is passed at once, though it may end where the text ends. */
+static tcudb_status meets_escape(const EvalCtx *ctx, const Pattern *p, Str s, bool *yes, Error *err)
+{
+    uint32_t blank = p->n, k = 0;
+    bool found = true;
+    if (!p->open_start && p->n > 0) {
+        int64_t took = match_here(&p->pieces[k++], s);
+        *yes = false;
+        if (took < 0) return TCUDB_OK;
+        s = (Str){s.ptr + took, s.len - (uint32_t)took};
+    }
+    while (blank > k && is_blank(&p->pieces[blank - 1])) blank--;
+    for (; k < blank && found; k++) TRY(find_piece(ctx, &p->pieces[k], &s, &found, err));
+    *yes = found && s.len > 0;
+    for (; k < p->n && *yes; k++) TRY(find_piece(ctx, &p->pieces[k], &s, yes, err));
+    return TCUDB_OK;
+}
+
+static tcudb_status row_matches(const EvalCtx *ctx, const Pattern *p, Str s, bool *hit, Error *err)
+{
+    if (!p->dangling) return matches(ctx, p, s, hit, err);
+    TRY(meets_escape(ctx, p, s, hit, err));
+    if (!*hit) return TCUDB_OK;
+    return error_set(err, SQLSTATE_INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character");
 }
 
 /* char(n) takes part with its padding. */
@@ -260,7 +299,7 @@ static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *
         if (i == 0 || args[1].form != VEC_CONST) {
             if (fold) TRY(text_fold(ctx, p, &p, err));
             TRY(compile(ctx->arena, p, &compiled, err));
-            bool plain = args[1].form == VEC_CONST && texts.form != VEC_CONST && width == 0;
+            bool plain = args[1].form == VEC_CONST && texts.form != VEC_CONST && width == 0 && !compiled.dangling;
             if (plain && is_inside(&compiled)) return inside_rows(ctx, &compiled, &texts, sel, n, want, to, err);
             if (plain && is_prefix(&compiled)) {
                 prefix_rows(&compiled.pieces[0], &texts, sel, n, want, out);
@@ -270,7 +309,7 @@ static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *
         if (width > 0) TRY(padded(ctx, s, width, &s, err));
         if (fold && width > 0) TRY(text_fold(ctx, s, &s, err));
         bool hit;
-        TRY(matches(ctx, &compiled, s, &hit, err));
+        TRY(row_matches(ctx, &compiled, s, &hit, err));
         to[row] = hit == want;
     }
     return TCUDB_OK;

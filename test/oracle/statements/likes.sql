@@ -53,3 +53,27 @@ select a from t order by a offset 3 fetch first 9223372036854775807 rows with ti
 select a from t order by a fetch first -1 rows with ties;
 select a from t fetch first 1 rows with ties;
 select count(*) from (select a from t order by b desc fetch first 1 rows with ties) s;
+-- A pattern that ends in a lone escape character: an error only for texts in which the matching gets there.
+create table lone(a text, c char(4));
+insert into lone values ('x', 'x'), ('xy', 'xy'), ('', ''), (null, null), ('é', 'é');
+select a from lone where a like 'y\' order by a;
+select a from lone where a like 'x\' order by a;
+select a from lone where a not like 'y\' order by a;
+select a from lone where a ilike 'XYZ\' order by a;
+select a from lone where a ilike 'X\' order by a;
+select a from lone where a like '%\' order by a;
+select a from lone where a like '%z\' order by a;
+select a from lone where a like '%y\' order by a;
+select a from lone where a like '%_\' order by a;
+select a from lone where a like '%__\' order by a;
+select a from lone where a = 'x' and a like '%_y%\' order by a;
+select a from lone where c like 'xy\' order by a;
+select a from lone where c like 'xy  \' order by a;
+select a from lone where a like 'x#' escape '#' order by a;
+select a from lone where a like 'xy#' escape '#' order by a;
+select a from lone where a like 'z#' escape '#' order by a;
+select a, a like 'x' || case when a = 'x' then '\' else '%' end from lone order by a;
+select '' like '\', 'a' like 'a\', 'b' like 'a\', null like 'a\';
+select 'ab' like 'a\';
+select 'ab' like 'b%\', 'ab' like '%c_\', '' like '%\', '' like '_\';
+select 'a' like '%_%\';
