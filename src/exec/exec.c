@@ -376,13 +376,27 @@ static bool node_uses_cte(const PhysNode *node, const Cte *cte)
     return false;
 }
 
+/* By CTE, whether the node scans it or one whose result it needs does. A CTE scans only those before it in the list. */
+static tcudb_status find_needed(Exec *x, const PhysNode *node, bool **out, Error *err)
+{
+    const PhysPlan *phys = x->phys;
+    bool *needed = ARENA_ARRAY(&x->arena, bool, phys->nctes + 1, err);
+    TRY_PTR(needed);
+    for (uint32_t i = phys->nctes; i-- > 0;) {
+        needed[i] = node_uses_cte(node, phys->ctes[i]);
+        for (uint32_t j = i + 1; j < phys->nctes && !needed[i]; j++)
+            needed[i] = needed[j] && node_uses_cte(phys->cte_nodes[j], phys->ctes[i]);
+    }
+    *out = needed;
+    return TCUDB_OK;
+}
+
 tcudb_status exec_materialise_ctes(Exec *x, PhysNode *node, Error *err)
 {
+    bool *needed;
+    TRY(find_needed(x, node, &needed, err));
     for (uint32_t i = 0; i < x->phys->nctes; i++) {
-        bool needed = node_uses_cte(node, x->phys->ctes[i]);
-        for (uint32_t j = i + 1; j < x->phys->nctes && !needed; j++) /* used by one that is needed */
-            needed = node_uses_cte(x->phys->cte_nodes[j], x->phys->ctes[i]);
-        if (!needed || x->cte_rows[i] != NULL || x->phys->cte_free[i]) continue;
+        if (!needed[i] || x->cte_rows[i] != NULL || x->phys->cte_free[i]) continue;
         TRY(exec_collect(x, x->phys->cte_nodes[i], &x->cte_rows[i], err));
     }
     return TCUDB_OK;

@@ -336,10 +336,107 @@ class Gen:
             return f"SELECT DISTINCT {', '.join(groups)} FROM {', '.join(froms)}{where};"
         return f"SELECT {items} FROM {', '.join(froms)}{where}{tail};"
 
+    # ---- CTEs that several scans filter, outer joins of which only rows without a match are kept
+
+    def cte_body(self):
+        """(sql, kinds) of a query that windows, a LIMIT or a set operation may close to filters from above."""
+        sql, cols = self.select(1)
+        roll = self.r.random()
+        names = [n for n, _ in cols]
+        if roll < 0.2:
+            part = self.pick(names)
+            call = self.pick(["count(*)", f"min({self.pick(names)}::text)", f"count({self.pick(names)})"])
+            return f"SELECT s.*, {call} OVER (PARTITION BY {part}) AS w FROM ({sql}) s", cols
+        if roll < 0.35:
+            order = ", ".join(str(i + 1) for i in range(len(cols)))
+            return f"SELECT * FROM ({sql}) s ORDER BY {order} LIMIT {self.r.randint(0, 12)}", cols
+        if roll < 0.5:
+            return f"SELECT * FROM ({sql}) s {self.pick(['UNION', 'UNION ALL', 'EXCEPT'])} SELECT * FROM ({sql}) u WHERE u.{names[0]} IS NOT NULL", cols
+        return sql, cols
+
+    def cte_scan(self, name, cols, asked):
+        """(alias, columns, conditions) of a scan of a CTE, most of which ask something of the same column."""
+        alias = self.new_alias()
+        scope = [Col(f"{alias}.{n}", k) for n, k in cols]
+        conds = []
+        if self.chance(0.9):
+            column = scope[asked if self.chance(0.9) else self.r.randrange(len(scope))]
+            conds.append(self.pick([f"{column.sql} {self.pick(['=', '=', '<', '>=', '<>'])} {self.literal(column.kind)}",
+                                    f"{column.sql} IN ({self.literal(column.kind)}, {self.literal(column.kind, 0.2)})",
+                                    f"{column.sql} IS {self.pick(['NOT ', ''])}NULL", self.cond([column], 1)]))
+        if self.chance(0.3):
+            conds.append(self.cond(scope, 1))
+        return alias, scope, conds
+
+    def ctes(self):
+        body, cols = self.cte_body()
+        cols = [(n, "num" if k == "avg" else k) for n, k in cols]
+        asked = self.r.randrange(len(cols))
+        text = f"WITH w {self.pick(['AS', 'AS', 'AS', 'AS MATERIALIZED', 'AS NOT MATERIALIZED'])} ({body})"
+        names = ["w"]
+        if self.chance(0.3):
+            alias, scope, conds = self.cte_scan("w", cols, asked)
+            where = " WHERE " + " AND ".join(conds) if conds else ""
+            text += f", x AS (SELECT {', '.join(c.sql for c in scope)} FROM w {alias}{where})"
+            names = ["w", "x", "x"]
+        scans = [(self.pick(names), *self.cte_scan("w", cols, asked)) for _ in range(self.pick([2, 2, 3]))]
+        if self.chance(0.4):
+            parts = [f"SELECT {', '.join(c.sql for c in scope)} FROM {name} {alias}" + (" WHERE " + " AND ".join(conds) if conds else "")
+                     for name, alias, scope, conds in scans]
+            return f"{text} {' UNION ALL '.join(parts)};"
+        name, first, scope, conds = scans[0]
+        source, wheres = f"{name} {first}", list(conds)
+        for name, alias, columns, conds in scans[1:]:
+            key = self.r.randrange(len(cols))
+            kind = self.pick(["JOIN", "JOIN", "LEFT JOIN", "EXISTS"])
+            equal = f"{scope[key].sql} = {columns[key].sql}"
+            if kind == "EXISTS":
+                wheres.append(f"{self.pick(['', 'NOT '])}EXISTS (SELECT FROM {name} {alias} WHERE {' AND '.join([equal] + conds)})")
+                continue
+            on = [equal] + (conds if kind == "LEFT JOIN" else [])
+            wheres += [] if kind == "LEFT JOIN" else conds
+            source += f" {kind} {name} {alias} ON {' AND '.join(on)}"
+        where = " WHERE " + " AND ".join(wheres) if wheres else ""
+        return f"{text} SELECT count(*), min({scope[0].sql}::text), max({scope[asked].sql}::text), count({scope[asked].sql}) FROM {source}{where};"
+
+    def unmatched(self):
+        """Rows without a partner, in all the ways of saying so."""
+        left, scope = self.from_clause(1, 2)
+        right, cols = self.relation(1)
+        on, tested = self.join_cond(scope, cols), self.pick(cols).sql
+        more = f" AND {self.cond(scope, 1)}" if self.chance(0.3) else ""
+        outs = ", ".join(f"{self.pick(scope).sql} AS o{i}" for i in range(self.r.randint(1, 3)))
+        roll = self.r.random()
+        if roll < 0.2:
+            return f"SELECT {outs} FROM {left} WHERE NOT EXISTS (SELECT {self.pick(['1', tested])} FROM {right} WHERE {on}){more};"
+        if roll < 0.4:
+            kind = self.pick(["int", "text", "date", "num"])
+            where = f" WHERE {self.cond(cols + (scope if self.chance(0.4) else []), 1)}" if self.chance(0.6) else ""
+            word = self.pick(["{} NOT IN ({})", "{} <> ALL ({})", "NOT ({} IN ({}))", "({} IN ({})) IS NOT TRUE", "({} IN ({})) IS NULL"])
+            return (f"SELECT {outs} FROM {left} WHERE "
+                    + word.format(self.expr(scope, kind, 1), f"SELECT {self.expr(cols, kind, 1)} FROM {right}{where}") + f"{more};")
+        test = self.pick(["{0} IS NULL", "{0} IS NULL", "NOT ({0} IS NOT NULL)", "coalesce({0}, NULL) IS NULL", "({0} IS NULL) = true"])
+        padded = self.pick([f"count({tested})", "count(*)", f"min({tested}::text)"])
+        if self.chance(0.3):
+            outs = padded
+        elif self.chance(0.5):
+            outs += f", {self.pick(cols).sql} AS p, coalesce({self.pick(cols).sql}::text, 'none') AS q"
+        join = self.pick([f"({left}) LEFT JOIN {right}", f"{right} RIGHT JOIN ({left})"]) if " JOIN " in left else f"{left} LEFT JOIN {right}"
+        if self.chance(0.3):
+            third, others = self.relation(0)
+            join = f"{join} ON {on} {self.pick(['JOIN', 'LEFT JOIN'])} {third}"
+            on = self.join_cond(scope + cols, others)
+        return f"SELECT {outs} FROM {join} ON {on} WHERE {test.format(tested)}{more};"
+
     def query(self):
         self.alias = 0
-        if self.chance(0.2):
+        roll = self.r.random()
+        if roll < 0.2:
             return self.join_aggregate()
+        if roll < 0.28:
+            return self.ctes()
+        if roll < 0.36:
+            return self.unmatched()
         sql, cols = self.select(2)
         if self.chance(0.1):
             inner, kinds = self.select(1)

@@ -15,3 +15,10 @@ with recursive t(i, y) as (select 1, 2001 union all select i + 1, y + 1 from t w
 with t as (select y, k from o) select y, (select count(*) from t b where b.y = 2002 and b.k = a.k) from t a where a.y = 2001 and a.k < 2 order by 1, 2;
 select y, k from o where y = 2001 union select y, k from o where y = 2002 union select y + 1, k from o where y = 2001 union all select 1, 1 order by 1, 2;
 select v, n from o where k = 1 union (select v, n * 1.00 from o where k = 1 union select v, n from o where k = 2) except select v, n from o where k = 3 order by 1, 2;
+-- A subquery that runs once for each row asks only for the CTEs that it needs, not for the one that it is in.
+create table cw(a int, b int);
+insert into cw select i, i % 3 from generate_series(1, 9) i;
+set tcudb.optimizer = off;
+with w as (select a from cw where a > (select count(*) from cw d where d.b < cw.b and d.a <> cw.a)), x as (select a from w where a > 2) select a from x union all select a from w order by 1;
+with w as (select a from cw), x as (select a from w where a > 2), y as (select a from cw where exists (select 1 from x where x.a = cw.b + 2)) select a from y union all select a from x union all select a from w order by 1;
+reset tcudb.optimizer;
