@@ -46,3 +46,18 @@ select percentile_cont(0.25) within group (order by v) from (values (1::float8),
 select percentile_cont(2) within group (order by f) from sets where i < 0;
 select percentile_cont(0.5) within group (order by null::float8) from sets;
 select percentile_cont(7) within group (order by null::float8) from sets;
+-- CASE in an aggregate is its FILTER: no row, NULLs, groups without a row that passes, arguments that would fail elsewhere.
+create table ac(g int, a int, b numeric(9,2), t text);
+insert into ac select i % 4, i % 5, nullif(i % 6, 2) * 1.25, nullif('t' || i % 3, 't1') from generate_series(1, 60) i;
+insert into ac values (9, null, null, null), (10, 0, 0, '');
+select g, sum(case when a = 1 then b end), avg(case when a = 2 then b else null end), min(case when t = 't0' then a end), max(case when a > 2 then t end), count(case when t is null then 1 end) from ac group by g order by g;
+select g, sum(case when a = 1 then 1 else 0 end), sum(case when t = 't2' then 1 else 0 end), count(distinct case when a > 1 then t end), sum(distinct case when a < 3 then a end) from ac group by g order by g;
+select sum(case when a = 77 then 1 else 0 end), sum(case when a = 77 then b end), count(case when a = 77 then b end) from ac;
+select sum(case when a = 1 then 1 else 0 end), sum(case when a = 1 then b end) from ac where g = 77;
+select g, sum(case when a <> 0 then 100 / a end), max(case when a > 0 and 10 / a > 3 then a end) from ac group by g order by g;
+select sum(case when 10 / a > 3 then b end) from ac;
+select g, sum(case when a = 1 then 1 else 0 end) filter (where a <> 0 and 10 / a > 2), sum(case when 10 / a > 2 then b end) filter (where a <> 0) from ac group by g order by g;
+select g, t, sum(case when a = 1 then 1 else 0 end), sum(case when a = 1 then b end) from ac where g < 3 group by rollup (g, t) order by g, t;
+select g, t, sum(case when a = 1 then 1 else 0 end) from ac where g = 77 group by grouping sets ((g, t), ()) order by g, t;
+select sum(case when a.a = 1 then a.b end), sum(case when a.a = 1 then b.b end), b.t from ac a join ac b on a.g = b.g group by b.t order by 3;
+select pg_typeof(sum(case when a = 1 then 1 else 0 end)), pg_typeof(sum(case when a = 1 then 1::bigint else 0 end)), sum(case when a = 1 then 1.00 else 0 end), sum(case when a = 1 then a end) from ac;
