@@ -1,8 +1,8 @@
 /*
  * format.c: cutting a date template into fields.
  *
- * At each place the longest name of format.def that fits is taken: exactly as written, or in any case for
- * fields that are numbers (hh24 is HH24). "Quoted text" and characters behind a backslash are literal, as is
+ * At each place the longest name of format.def that fits is taken: exactly as written, or in small letters
+ * for fields that are numbers (hh24 is HH24). "Quoted text" and characters behind a backslash are literal, as is
  * whatever is no field. Templates are short and nearly always constant, so a linear search will do.
  */
 #include "type/format.h"
@@ -26,18 +26,26 @@ static const FieldName names[FIELD_COUNT] = {
 #undef FIELD
 };
 
-static char upper(char c)
+static char lower(char c)
 {
-    return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-static bool starts(Str s, const char *name, bool any_case)
+/* As written, or (in_lower) all of it in small letters: Hh24 is not HH24. */
+static bool starts(Str s, const char *name, bool in_lower)
 {
     size_t n = strlen(name);
     if (s.len < n) return false;
+    if (memcmp(s.ptr, name, n) == 0) return true;
     for (size_t i = 0; i < n; i++)
-        if (s.ptr[i] != name[i] && !(any_case && upper(s.ptr[i]) == name[i])) return false;
-    return true;
+        if (s.ptr[i] != lower(name[i])) return false;
+    return in_lower;
+}
+
+/* Names that print alike however they are written have one line in the table. */
+static bool same_in_lower(FieldId id)
+{
+    return names[id].width > 0 || id == FIELD_OF || id == FIELD_TZH;
 }
 
 /* The longest name that fits: "day" is not D, a and y. */
@@ -47,7 +55,7 @@ static FieldId find_field(Str s)
     size_t longest = 0;
     for (int id = FIELD_LITERAL + 1; id < FIELD_COUNT; id++) {
         size_t n = strlen(names[id].name);
-        if (n > longest && starts(s, names[id].name, names[id].width > 0)) {
+        if (n > longest && starts(s, names[id].name, same_in_lower((FieldId)id))) {
             found = (FieldId)id;
             longest = n;
         }
@@ -65,43 +73,55 @@ static Str take_quoted(Str s, Format *f)
 {
     for (s = after(s, 1); s.len > 0 && s.ptr[0] != '"'; s = after(s, 1)) {
         if (s.ptr[0] == '\\' && s.len > 1) s = after(s, 1);
-        f->fields[f->n++] = (FormatField){.id = FIELD_LITERAL, .text = {s.ptr, 1}};
+        f->fields[f->n++] = (FormatField){.id = FIELD_LITERAL, .exact = f->exact, .quoted = true, .text = {s.ptr, 1}};
     }
     return s.len > 0 ? after(s, 1) : s;
 }
 
+/* What a name of a month or a day prints behind TM, which asks for the locale's: English here, and not padded. */
+static bool is_name(FieldId id)
+{
+    switch (id) {
+    case FIELD_MONTH_UPPER:
+    case FIELD_MONTH_TITLE:
+    case FIELD_MONTH_LOWER:
+    case FIELD_DAY_UPPER:
+    case FIELD_DAY_TITLE:
+    case FIELD_DAY_LOWER: return true;
+    default: return false;
+    }
+}
+
+static Str take_literal(Str s, Format *f)
+{
+    f->fields[f->n++] = (FormatField){.id = FIELD_LITERAL, .exact = f->exact, .text = {s.ptr, 1}};
+    return after(s, 1);
+}
+
+/* One modifier may stand before a name; before anything else it is dropped. */
 static Str take_field(Str s, Format *f)
 {
-    FormatField field = {.id = FIELD_LITERAL};
-    Str rest = s;
-    for (;;) {
-        if (starts(rest, "FM", true)) {
-            field.fill = true;
-        } else if (starts(rest, "FX", true)) {
-            f->exact = true;
-        } else if (!starts(rest, "TM", false)) { /* names of the locale: English here */
-            break;
-        }
-        rest = after(rest, 2);
+    bool fill = starts(s, "FM", true), local = starts(s, "TM", true);
+    if (fill || local) s = after(s, 2);
+    if (s.len == 0) return s;
+    if (starts(s, "FX", true)) {
+        f->exact = true;
+        return after(s, 2);
     }
-    field.id = find_field(rest);
-    if (field.id == FIELD_LITERAL) {
-        if (rest.ptr != s.ptr) return rest; /* a modifier on nothing */
-        field.text = (Str){s.ptr, 1};
-        f->fields[f->n++] = field;
-        return after(s, 1);
+    FieldId id = find_field(s);
+    if (id == FIELD_LITERAL) return (fill || local) && (*s.ptr == '"' || *s.ptr == '\\') ? s : take_literal(s, f);
+    FormatField field = {.id = id, .fill = fill || (local && is_name(id)), .exact = f->exact};
+    field.width = names[id].width;
+    field.text = (Str){s.ptr, (uint32_t)strlen(names[id].name)};
+    s = after(s, field.text.len);
+    if (starts(s, "TH", true)) {
+        field.ordinal = s.ptr[0] == 'T' ? 'T' : 't';
+        s = after(s, 2);
+    } else if (starts(s, "SP", false)) {
+        s = after(s, 2);
     }
-    field.name = names[field.id].name;
-    field.width = names[field.id].width;
-    field.text = (Str){rest.ptr, (uint32_t)strlen(field.name)};
-    rest = after(rest, field.text.len);
-    if (starts(rest, "TH", false) || starts(rest, "th", false)) {
-        field.ordinal = rest.ptr[0] == 'T' ? 'T' : 't';
-        rest = after(rest, 2);
-    }
-    if (starts(rest, "SP", true)) rest = after(rest, 2);
     f->fields[f->n++] = field;
-    return rest;
+    return s;
 }
 
 tcudb_status format_compile(Arena *arena, Str text, Format *out, Error *err)
@@ -112,8 +132,7 @@ tcudb_status format_compile(Arena *arena, Str text, Format *out, Error *err)
         if (text.ptr[0] == '"') {
             text = take_quoted(text, out);
         } else if (text.ptr[0] == '\\' && text.len > 1 && text.ptr[1] == '"') {
-            out->fields[out->n++] = (FormatField){.id = FIELD_LITERAL, .text = {text.ptr + 1, 1}};
-            text = after(text, 2);
+            text = take_literal(after(text, 1), out);
         } else {
             text = take_field(text, out);
         }

@@ -19,17 +19,18 @@ typedef enum FieldId {
 
 typedef struct FormatField {
     FieldId id;
-    bool fill;        /* FM */
-    char ordinal;     /* 'T': TH, 't': th, 0 */
-    const char *name; /* as the table spells it */
-    uint8_t width;    /* digits a number has when others follow directly; 0: not a number */
-    Str text;         /* as the template spells it */
+    bool fill;     /* FM */
+    bool exact;    /* FX stands before it */
+    bool quoted;   /* a literal that stands for itself, even if it is a separator */
+    char ordinal;  /* 'T': TH, 't': th, 0 */
+    uint8_t width; /* digits a number has when others follow directly; 0: not a number */
+    Str text;      /* as the template spells it */
 } FormatField;
 
 typedef struct Format {
     FormatField *fields;
     uint32_t n;
-    bool exact; /* FX */
+    bool exact; /* FX has been met */
 } Format;
 
 /* The template's fields, in the arena. */

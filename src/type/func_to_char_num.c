@@ -60,10 +60,10 @@ typedef struct Word {
 } Word;
 
 static const Word words[] = {
-    {"EEEE", NODE_EXPONENT}, {"FM", NODE_FILL}, {"MI", NODE_MINUS},   {"PL", NODE_PLUS}, {"PR", NODE_BRACKET},
-    {"RN", NODE_ROMAN},      {"SG", NODE_BOTH}, {"TH", NODE_ORDINAL}, {"9", NODE_NINE},  {"0", NODE_ZERO},
-    {".", NODE_POINT},       {"D", NODE_POINT}, {",", NODE_GROUP},    {"G", NODE_GROUP}, {"L", NODE_CURRENCY},
-    {"S", NODE_SIGN},        {"B", NODE_BLANK}, {"V", NODE_MULTIPLY}, {"C", NODE_BLANK}, {"SP", NODE_BLANK},
+    {"EEEE", NODE_EXPONENT}, {"FM", NODE_FILL}, {"MI", NODE_MINUS}, {"PL", NODE_PLUS},    {"PR", NODE_BRACKET},
+    {"RN", NODE_ROMAN},      {"SG", NODE_BOTH}, {"SP", NODE_BLANK}, {"TH", NODE_ORDINAL}, {"9", NODE_NINE},
+    {"0", NODE_ZERO},        {".", NODE_POINT}, {"D", NODE_POINT},  {",", NODE_GROUP},    {"G", NODE_GROUP},
+    {"L", NODE_CURRENCY},    {"S", NODE_SIGN},  {"B", NODE_BLANK},  {"V", NODE_MULTIPLY}, {"C", NODE_BLANK},
 };
 
 static const Word *find_word(Str s)
@@ -356,6 +356,21 @@ static tcudb_status put_roman(const NumFormat *f, int64_t v, bool lower, Buf *bu
     return buf_printf(buf, err, f->fill ? "%s" : "%15s", text);
 }
 
+/* Digits and signs of the template show nothing. */
+static tcudb_status put_roman_nodes(Layout *l, int64_t v, Buf *buf, Error *err)
+{
+    l->sign = ' ';
+    for (uint32_t i = 0; i < l->f->n; i++) {
+        Node node = l->f->nodes[i];
+        if (node.kind == NODE_ROMAN)
+            TRY(put_roman(l->f, v, node.c == 'r', buf, err));
+        else if (node.kind != NODE_NINE && node.kind != NODE_ZERO && node.kind != NODE_POINT &&
+                 node.kind != NODE_ORDINAL)
+            TRY(put_other(l, node, buf, err));
+    }
+    return TCUDB_OK;
+}
+
 /* d.ddde+xx with `behind` digits, from a decimal's exact digits. The exponent is taken before rounding, as
  * PostgreSQL 15 does: 9999.999 is 10.00e+03. */
 static tcudb_status put_scientific(const NumFormat *f, Num v, Buf *buf, Error *err)
@@ -402,7 +417,7 @@ static void lay_float(Layout *l, double v, int most)
     char whole[512], text[512];
     if (l->f->multiply > 0) v *= pow(10, l->f->multiply);
     snprintf(whole, sizeof whole, "%.0f", fabs(v));
-    int before = (int)strlen(whole), behind = l->f->behind;
+    int before = isinf(v) ? (int)strlen("Infinity") : (int)strlen(whole), behind = l->f->behind;
     if (before >= most)
         behind = 0;
     else if (before + behind > most)
@@ -448,11 +463,9 @@ static tcudb_status print_value(const NumFormat *f, const Value *v, Buf *buf, Er
     if (f->exponent) return put_scientific(f, num, buf, err);
     if (f->roman) {
         int64_t whole;
-        bool lower = false;
-        for (uint32_t i = 0; i < f->n; i++) lower |= f->nodes[i].kind == NODE_ROMAN && f->nodes[i].c == 'r';
         if (is_float) TRY(num_from_float8(rint(float_of(v)), &num, err));
         TRY(num_to_int8(num, "integer", INT32_MIN, INT32_MAX, &whole, err));
-        return put_roman(f, whole, lower, buf, err);
+        return put_roman_nodes(&l, whole, buf, err);
     }
     if (is_float)
         lay_float(&l, float_of(v), v->type.id == TYPE_FLOAT4 ? 6 : 15);
@@ -485,50 +498,145 @@ done:
 
 /* ---- to_number --------------------------------------------------------------------------------------- */
 
-/* Reads along the template: digits where it has digits, a point where it has one; separators and literal
- * characters step over one character that is no digit. *negative from -, MI, S or brackets anywhere. */
+/* Reads along the template as PostgreSQL 15 does. Digits and points are taken where the template has either: what the
+ * template says there only bounds how many. A sign is taken before the first digit, and behind the last one as far
+ * as the template has one; other characters are stepped over, one for one of the template. */
+typedef struct Reader {
+    const NumFormat *f;
+    Str s;
+    uint32_t at;
+    char text[256]; /* the sign's place, digits, a point */
+    uint32_t n;
+    int digits, behind; /* taken */
+    bool point;
+} Reader;
+
+static bool at_end(const Reader *r)
+{
+    return r->at >= r->s.len;
+}
+
+static char here(const Reader *r)
+{
+    return r->s.ptr[r->at];
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static void step_char(Reader *r)
+{
+    do r->at++;
+    while (!at_end(r) && ((unsigned char)here(r) & 0xc0) == 0x80);
+}
+
+static void step_over(Reader *r, int chars)
+{
+    for (; chars > 0 && !at_end(r) && strchr("0123456789.,+-", here(r)) == NULL; chars--) step_char(r);
+}
+
+static void take_sign_before(Reader *r)
+{
+    char c = here(r);
+    bool negative = c == '-' || (r->f->bracket && c == '<');
+    if (!negative && c != '+') return;
+    r->text[0] = negative ? '-' : '+';
+    r->at++;
+}
+
+/* Behind what was just taken (S), or where nothing was (MI, PL, SG). */
+static void take_sign_behind(Reader *r, bool taken)
+{
+    if (r->f->sign && taken) {
+        if (r->at + 1 >= r->s.len) return;
+        char c = r->s.ptr[r->at + 1];
+        if (c != '-' && c != '+') return;
+        r->text[0] = c;
+        r->at++;
+    } else if (!taken && (r->f->plus || r->f->minus) && (here(r) == '-' || here(r) == '+')) {
+        r->text[0] = here(r);
+    }
+}
+
+/* Leaves r->at on the last character taken: the caller steps on. */
+static tcudb_status take_digit(Reader *r, NodeKind kind, Error *err)
+{
+    bool taken = false;
+    if (here(r) == ' ') r->at++;
+    if (at_end(r)) return TCUDB_OK;
+    if (r->text[0] == ' ' && kind != NODE_POINT && r->digits == 0) take_sign_before(r);
+    if (at_end(r)) return TCUDB_OK;
+    if (is_digit(here(r))) {
+        if (r->point && r->behind == r->f->behind) return TCUDB_OK;
+        r->digits++;
+        if (r->point) r->behind++;
+        taken = true;
+    } else if (r->f->point && !r->point && here(r) == '.') {
+        r->point = taken = true;
+    }
+    if (taken) {
+        if (r->n == sizeof r->text) return num_overflow(err);
+        r->text[r->n++] = here(r);
+    }
+    if (r->text[0] == ' ' && r->digits > 0) take_sign_behind(r, taken);
+    return TCUDB_OK;
+}
+
+static tcudb_status read_node(Reader *r, const Node *node, Error *err)
+{
+    char c = here(r);
+    switch (node->kind) {
+    case NODE_NINE:
+    case NODE_ZERO:
+    case NODE_POINT: TRY(take_digit(r, node->kind, err)); break;
+    case NODE_GROUP:
+        if (r->f->fill || c != ',') return TCUDB_OK;
+        break;
+    case NODE_MINUS:
+    case NODE_PLUS:
+    case NODE_BOTH:
+        if (!(c == '-' && node->kind != NODE_PLUS) && !(c == '+' && node->kind != NODE_MINUS)) {
+            step_over(r, 1);
+            return TCUDB_OK;
+        }
+        r->text[0] = c;
+        break;
+    case NODE_CURRENCY: step_over(r, 1); return TCUDB_OK;
+    case NODE_ORDINAL:
+        if (!r->f->point) step_over(r, 2);
+        return TCUDB_OK;
+    case NODE_LITERAL: step_char(r); return TCUDB_OK;
+    default: return TCUDB_OK;
+    }
+    r->at++;
+    return TCUDB_OK;
+}
+
+/* Digits before the point, taken where the template has the point only. */
+static tcudb_status no_slots(const NumFormat *f, const Reader *r, Error *err)
+{
+    tcudb_status status = error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow");
+    error_detail(err, "A field with precision %d, scale %d must round to an absolute value less than 1.",
+                 f->before + f->multiply + r->behind, r->behind);
+    return status;
+}
+
 static tcudb_status read_number(const NumFormat *f, Str s, Num *out, Error *err)
 {
-    char text[256];
-    uint32_t n = 0, at = 0;
-    bool negative = false, point = false;
-    while (at < s.len && s.ptr[at] == ' ') at++;
-    for (uint32_t i = 0; i < f->n && at < s.len && n + 2 < sizeof text; i++) {
-        NodeKind kind = f->nodes[i].kind;
-        while (at < s.len && (s.ptr[at] == '-' || s.ptr[at] == '+' || s.ptr[at] == '<' || s.ptr[at] == '>') &&
-               kind != NODE_LITERAL)
-            negative |= s.ptr[at] == '-' || s.ptr[at] == '<', at++;
-        if (at >= s.len) break;
-        char c = s.ptr[at];
-        bool is_digit = c >= '0' && c <= '9';
-        if (kind == NODE_NINE || kind == NODE_ZERO) {
-            if (is_digit) {
-                text[n++] = c;
-                at++;
-            } else if (c == ' ') {
-                at++;
-            }
-        } else if (kind == NODE_POINT) {
-            if (c == '.' && !point) {
-                text[n++] = '.';
-                point = true;
-                at++;
-            }
-        } else if (kind == NODE_GROUP) {
-            if (c == ',') at++;
-        } else if ((kind == NODE_LITERAL || kind == NODE_CURRENCY || kind == NODE_ORDINAL) && !is_digit) {
-            at++;
-        }
-    }
-    for (; at < s.len; at++) negative |= s.ptr[at] == '-';
-    Num v;
-    if (n == 0 || (n == 1 && point))
-        return error_set(err, SQLSTATE_INVALID_TEXT_REPRESENTATION, "invalid input syntax for type numeric: \" \"");
-    TRY(num_parse((Str){text, n}, &v, err));
-    if (negative) v.value = -v.value;
-    *out = v;
-    if (f->multiply == 0) return TCUDB_OK;
-    return num_div(v, NUM_INT(num_pow10(f->multiply > NUM_MAX_DIGITS ? NUM_MAX_DIGITS : f->multiply)), out, err);
+    Reader r = {.f = f, .s = s, .text = " ", .n = 1};
+    for (uint32_t i = 0; i < f->n && !at_end(&r); i++) TRY(read_node(&r, &f->nodes[i], err));
+    if (r.text[r.n - 1] == '.') r.n--;
+    if (r.digits == 0)
+        return error_set(err, SQLSTATE_INVALID_TEXT_REPRESENTATION, "invalid input syntax for type numeric: \"%.*s\"",
+                         (int)r.n, r.text);
+    TRY(num_parse((Str){r.text, r.n}, out, err));
+    if (out->value != 0 && num_digits(out->value) - out->scale > f->before + f->multiply) return no_slots(f, &r, err);
+    if (!f->v) return TCUDB_OK;
+    Num shift;
+    TRY(num_power(NUM_INT(10), NUM_INT(-f->multiply), &shift, err));
+    return num_mul(*out, shift, out, err);
 }
 
 KERNEL(text_to_number)
