@@ -36,3 +36,7 @@ with recursive r(t, d) as (select 'n1', 0 union all select l.name, d + 1 from r 
 select k, (with recursive r(v) as (select k union select b from r join edge on a = v and b < k) select count(*) from r) as n from label where k < 40;
 with recursive r(v, d) as (select 1, 0 union all select l.k, d + 1 from r full join label l on l.k = v where d < 3) select count(*) from r;
 with recursive r(v, d) as (select 1, 0 union all select l.k, d + 1 from r right join label l on l.k = v where d < 3) select count(*) from r;
+-- A query inside the step that is read twice: its rows are others in every round.
+with recursive tab(id, link) as (values (1, 17), (2, 17), (3, 17), (4, 17), (6, 17), (5, 17)), iter(id, kind, link) as (select 0, 'base', 17 union all (with remaining(id, kind, link, least) as (select tab.id, 'true'::text, iter.link, min(tab.id) over () from tab join iter using (link) where tab.id > iter.id), first as (select id, kind, link from remaining where id = least), effect as (select tab.id, 'new'::text, tab.link from first e join tab on e.id = tab.id where e.kind = 'false') select * from first union all select * from effect)) select * from iter;
+with recursive iter(n, m) as (select 0, 0 union (with one as (select n + 1 as n, m from iter where n < 5), two as (select n, m + 1 as m from one where n > 2) select * from one union select * from two)) select * from iter order by 1, 2;
+with recursive iter(n) as (select 1 union all (with one as materialized (select n + 1 as n from iter where n < 4) select a.n from one a join one b on a.n = b.n)) select * from iter;
