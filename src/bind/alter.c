@@ -421,9 +421,7 @@ static tcudb_status find_table(Binder *b, const PgQuery__RangeVar *range, bool m
 {
     tcudb_status status = bind_table_for_change(b, range, verb, out, err);
     if (status == TCUDB_OK) return TCUDB_OK;
-    if (err != NULL) err->position = 0;
-    if (!missing_ok || err == NULL || strcmp(err->sqlstate, SQLSTATE_UNDEFINED_TABLE) != 0) return status;
-    error_clear(err);
+    if (!missing_ok || !bind_was_missing(err)) return status;
     *out = NULL;
     stmt->kind = STMT_ALTER_RENAME; /* which knows what to say of a table that is not there */
     stmt->tag = "ALTER TABLE";
@@ -447,9 +445,7 @@ static tcudb_status change_owner(Binder *b, const PgQuery__AlterTableStmt *node,
     stmt->tag = node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW       ? "ALTER VIEW"
                 : node->objtype == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE ? "ALTER SEQUENCE"
                                                                           : "ALTER TABLE";
-    tcudb_status status = bind_relation_name(b, node->relation, &name, err);
-    if (err != NULL) err->position = 0;
-    TRY(status);
+    TRY(bind_relation_name(b, node->relation, &name, err));
     if (bind_find_table(b, name) != NULL || txn_view(b->env->txn, name) != NULL || node->missing_ok) return TCUDB_OK;
     return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
 }

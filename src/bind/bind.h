@@ -117,6 +117,7 @@ typedef struct BindEnv {
     const Type *param_types; /* given in advance by PREPARE or the API; TYPE_NONE: infer */
     uint32_t nparam_types;
     const atomic_bool *cancel; /* may be NULL */
+    bool own_text;             /* not the user's: search_path does not matter */
 } BindEnv;
 
 /* The statement lives in the arena. */

@@ -407,6 +407,8 @@ bool bind_foreign_function(const char *name);
 tcudb_status bind_check_setting(Binder *b, Str name, Error *err) MUST_CHECK;
 bool bind_foreign_relation(const char *schema, const char *name);
 /* version(), pg_typeof(x), num_nulls(...): *out NULL: another function. */
+/* NULL if search_path does not name it. */
+tcudb_status bind_current_schema(Binder *b, int position, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
                                   Expr **out, Error *err) MUST_CHECK;
 /* A function of system.def; *out NULL: none of this name and number of arguments. */
@@ -577,10 +579,11 @@ tcudb_status bind_generated_mentions(Binder *b, const TableBuild *t, uint32_t co
 /* GENERATED ALWAYS AS (expression) STORED, once all columns are known. */
 tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__Constraint *node, uint32_t col,
                                        Error *err) MUST_CHECK;
-tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, Str *out,
-                             TableTemp *temp, Error *err) MUST_CHECK;
-/* "public.t", "\"T\"": the last name, as it would be folded. (reg.c) */
-tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Error *err) MUST_CHECK;
+/* The name of what is created; position: of the errors that have one in CREATE TABLE only, or 0. */
+tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, int position,
+                             Str *out, TableTemp *temp, Error *err) MUST_CHECK;
+/* "public.t", "\"T\"": the last name, as it would be folded; 3F000: of another schema. (reg.c) */
+tcudb_status bind_plain_name(Binder *b, const char *text, int position, const char **out, Error *err) MUST_CHECK;
 tcudb_status bind_comment(Binder *b, const PgQuery__CommentStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* A definition to be changed, with room for more of everything, and for so many notes. */
 tcudb_status bind_build_of(Binder *b, const TableDef *def, size_t room, size_t notes, TableBuild *t,
@@ -595,8 +598,30 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
                                    Error *err) MUST_CHECK;
 /* As the text means it: views see no temporary tables. NULL: none. */
 const Table *bind_find_table(Binder *b, Str name);
+/* ---- path.c: search_path. Whether names without a schema may be those of public; whether that name is seen */
+bool bind_sees_public(const Binder *b);
+bool bind_sees(const Binder *b, Str name);
+/* Whether a schema ("": none is written) is there, and may have something of the name: it is not hidden. */
+tcudb_status bind_schema_shows(const Binder *b, const char *schema, Str name, bool *known, bool *shown,
+                               Error *err) MUST_CHECK;
+/* IF EXISTS: whether an error says that there is no such relation or schema; then it is cleared. */
+bool bind_was_missing(Error *err);
+/* 3F000: there is no such schema; no schema to create in. */
+tcudb_status bind_no_schema(const char *schema, int position, Error *err) MUST_CHECK;
+tcudb_status bind_path_target(const Binder *b, int position, Error *err) MUST_CHECK;
+bool bind_is_schema(const char *name);
+tcudb_status bind_create_schema(const Binder *b, const PgQuery__CreateSchemaStmt *node, Stmt *stmt,
+                                Error *err) MUST_CHECK;
+tcudb_status bind_drop_schema(const Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_own_schema(const Binder *b, const PgQuery__AlterOwnerStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+/* Accepted, and nothing to do. */
+tcudb_status bind_nothing(Stmt *stmt, const char *tag) MUST_CHECK;
 /* 42P01; 42809 if it is an index's name: "i" is an index, is not a table. */
-tcudb_status bind_no_relation(Binder *b, Str name, const char *is, int position, Error *err) MUST_CHECK;
+tcudb_status bind_no_relation(Binder *b, const char *schema, Str name, const char *is, int position,
+                              Error *err) MUST_CHECK;
+/* The name of a table that a query reads or changes (42P01 at its place), and one that a definition is about: errors
+ * without a place, 3F000. Neither says that it is there. */
+tcudb_status bind_query_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err) MUST_CHECK;
 tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err) MUST_CHECK;
 tcudb_status bind_any(Binder *b, const Node *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* 42703: the table has no such column. */

@@ -141,7 +141,7 @@ tcudb_status bind_valuefunc(Binder *b, const PgQuery__SQLValueFunction *node, Ex
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_USER:
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_SESSION_USER: name = "tcudb"; break;
     case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_CATALOG: name = "tcudb"; break;
-    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_SCHEMA: name = "public"; break;
+    case PG_QUERY__SQLVALUE_FUNCTION_OP__SVFOP_CURRENT_SCHEMA: return bind_current_schema(b, position, out, err);
     default: return error_unsupported(err, position, "this time function");
     }
     if (strstr(name, "current") != NULL || strstr(name, "local") != NULL) {

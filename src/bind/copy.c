@@ -60,9 +60,7 @@ static tcudb_status copy_relation(Binder *b, const PgQuery__CopyStmt *node, Stmt
         return status;
     }
     const Table *table = NULL;
-    tcudb_status found = bind_table_for_change(b, node->relation, "copying to", &table, err);
-    if (err != NULL) err->position = 0;
-    TRY(found);
+    TRY(bind_table_for_change(b, node->relation, "copying to", &table, err));
     stmt->name = table_def(table)->name;
     TRY(copy_columns(b, node, table_def(table), stmt, err));
     return node->is_from ? TCUDB_OK : copy_table_out(b, table, stmt, err);

@@ -10,13 +10,14 @@
 #include <assert.h>
 
 /* temp: what COMMIT does to a temporary table; TEMP_NONE: it is none. */
-tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, Str *out,
-                             TableTemp *temp, Error *err)
+tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery__OnCommitAction on_commit, int position,
+                             Str *out, TableTemp *temp, Error *err)
 {
-    int position = bind_position(b, range->location);
     bool in_temp = strcmp(range->schemaname, "pg_temp") == 0, none = range->schemaname[0] == '\0';
     *out = str_of(range->relname);
     *temp = range->relpersistence[0] == 't' || in_temp ? TEMP_KEEP : TEMP_NONE;
+    if (!none && !in_temp && strcmp(range->schemaname, "public") != 0)
+        return bind_no_schema(range->schemaname, position, err);
     if (*temp != TEMP_NONE && !none && !in_temp)
         return error_at(err, SQLSTATE_INVALID_TABLE_DEFINITION, position,
                         "cannot create temporary relation in non-temporary schema");
@@ -24,8 +25,7 @@ tcudb_status bind_ddl_target(Binder *b, const PgQuery__RangeVar *range, PgQuery_
         return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION, "ON COMMIT can only be used on temporary tables");
     if (on_commit == PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DELETE_ROWS) *temp = TEMP_DELETE;
     if (on_commit == PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_DROP) *temp = TEMP_DROP;
-    if (none || in_temp || strcmp(range->schemaname, "public") == 0) return TCUDB_OK;
-    return error_at(err, SQLSTATE_INVALID_SCHEMA_NAME, position, "schema \"%s\" does not exist", range->schemaname);
+    return none && *temp == TEMP_NONE ? bind_path_target(b, position, err) : TCUDB_OK;
 }
 
 /* ---- constraints */
@@ -132,7 +132,8 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
     stmt->tag = "CREATE TABLE";
     stmt->flag = node->if_not_exists;
     TableTemp temp = TEMP_NONE;
-    TRY(bind_ddl_target(b, node->relation, node->oncommit, &stmt->name, &temp, err));
+    int position = bind_position(b, node->relation->location);
+    TRY(bind_ddl_target(b, node->relation, node->oncommit, position, &stmt->name, &temp, err));
     TRY(refuse_table_forms(b, node, err));
     TableBuild columns = {.table = node->relation->relname, .temp = temp};
     size_t room = node->n_table_elts;
@@ -202,7 +203,7 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
     stmt->kind = STMT_CREATE_TABLE;
     stmt->tag = "SELECT"; /* PostgreSQL reports the number of rows selected */
     TableTemp temp = TEMP_NONE;
-    TRY(bind_ddl_target(b, into->rel, into->on_commit, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, into->rel, into->on_commit, 0, &stmt->name, &temp, err));
     if (into->n_col_names > plan->ncols)
         return error_set(err, SQLSTATE_SYNTAX_ERROR, "too many column names were specified");
     ColumnDef *cols = ARENA_ARRAY(b->arena, ColumnDef, plan->ncols, err);
@@ -244,6 +245,18 @@ tcudb_status bind_ddl_select_into(Binder *b, const PgQuery__SelectStmt *node, St
 
 /* ---- DROP, TRUNCATE, RENAME */
 
+/* The name of something that its schema or search_path does not show. */
+static tcudb_status hidden(const PgQuery__DropStmt *node, const Stmt *stmt, Str *name, Error *err)
+{
+    bool index = node->remove_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX;
+    const char *kind = index ? "index" : stmt->view ? "view" : stmt->sequence ? "sequence" : "table";
+    if (!node->missing_ok)
+        return error_set(err, index ? SQLSTATE_UNDEFINED_OBJECT : SQLSTATE_UNDEFINED_TABLE,
+                         "%s \"" STR_FMT "\" does not exist", kind, STR_ARG(*name));
+    *name = STR_LIT(""); /* which is nothing's */
+    return TCUDB_OK;
+}
+
 static tcudb_status drop_names(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err)
 {
     Str *names = ARENA_ARRAY(b->arena, Str, node->n_objects, err);
@@ -252,12 +265,11 @@ static tcudb_status drop_names(Binder *b, const PgQuery__DropStmt *node, Stmt *s
         if (!NODE_IS(node->objects[i], LIST)) return error_unsupported(err, 0, "this form of DROP");
         const PgQuery__List *parts = node->objects[i]->list;
         names[i] = str_of(sql_last_name(parts->items, parts->n_items));
-        bool known = parts->n_items < 2 || strcmp(sql_string(parts->items[0]), "public") == 0 ||
-                     strcmp(sql_string(parts->items[0]), "pg_temp") == 0;
-        if (!known && !node->missing_ok) {
-            return error_set(err, SQLSTATE_INVALID_SCHEMA_NAME, "schema \"%s\" does not exist",
-                             sql_string(parts->items[0]));
-        }
+        const char *schema = parts->n_items < 2 ? "" : sql_string(parts->items[parts->n_items - 2]);
+        bool known = true, shown = true;
+        TRY(bind_schema_shows(b, schema, names[i], &known, &shown, err));
+        if (!known && !node->missing_ok) return bind_no_schema(schema, 0, err);
+        if (!shown) TRY(hidden(node, stmt, &names[i], err));
     }
     stmt->nnames = (uint32_t)node->n_objects;
     stmt->names = names;
@@ -280,6 +292,7 @@ tcudb_status bind_ddl_drop(Binder *b, const PgQuery__DropStmt *node, Stmt *stmt,
         stmt->sequence = true;
         break;
     case PG_QUERY__OBJECT_TYPE__OBJECT_INDEX: stmt->tag = "DROP INDEX"; break;
+    case PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA: return bind_drop_schema(b, node, stmt, err);
     default: return bind_refuse_by_name(b, err);
     }
     TRY(drop_names(b, node, stmt, err));
@@ -297,9 +310,7 @@ tcudb_status bind_ddl_truncate(Binder *b, const PgQuery__TruncateStmt *node, Stm
     TRY_PTR(names);
     for (size_t i = 0; i < node->n_relations; i++) {
         const Table *table = NULL;
-        tcudb_status status = bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err);
-        if (err != NULL) err->position = 0;
-        TRY(status);
+        TRY(bind_table_for_change(b, node->relations[i]->range_var, "truncating", &table, err));
         names[i] = table_def(table)->name;
     }
     stmt->nnames = (uint32_t)node->n_relations;
@@ -318,5 +329,8 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
     stmt->tag = "ALTER TABLE";
     stmt->flag = node->missing_ok;
     stmt->text = str_of(node->newname);
-    return bind_relation_name(b, node->relation, &stmt->name, err);
+    tcudb_status status = bind_relation_name(b, node->relation, &stmt->name, err);
+    if (status == TCUDB_OK || !node->missing_ok || !bind_was_missing(err)) return status;
+    stmt->text = (Str){0}; /* there is nothing to rename */
+    return TCUDB_OK;
 }

@@ -13,13 +13,21 @@
 
 #include <assert.h>
 
+/* Whether it is a query: errors have a place. */
+static bool is_of_rows(const char *verb)
+{
+    static const char *const verbs[] = {"inserting into", "updating", "deleting from", "merging into"};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        if (strcmp(verbs[i], verb) == 0) return true;
+    return false;
+}
+
 /* Sequences are tables to nobody but us. */
 static tcudb_status no_sequence(const TableDef *def, const char *verb, Error *err)
 {
     SequenceDef sequence;
     if (!note_sequence(def, &sequence) || strcmp(verb, "copying to") == 0) return TCUDB_OK;
-    bool rows =
-        strcmp(verb, "inserting into") == 0 || strcmp(verb, "updating") == 0 || strcmp(verb, "deleting from") == 0;
+    bool rows = is_of_rows(verb);
     return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE,
                      rows ? "cannot change sequence \"" STR_FMT "\"" : "\"" STR_FMT "\" is not a table",
                      STR_ARG(def->name));
@@ -29,13 +37,14 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
                                    Error *err)
 {
     Str name = {0};
-    TRY(bind_relation_name(b, range, &name, err));
-    int position = bind_position(b, range->location);
+    bool rows = is_of_rows(verb);
+    int position = rows ? bind_position(b, range->location) : 0;
+    TRY(rows ? bind_query_name(b, range, &name, err) : bind_relation_name(b, range, &name, err));
     *out = bind_find_table(b, name);
     if (*out != NULL) return no_sequence(table_def(*out), verb, err);
     if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
     bool reads = strcmp(verb, "truncating") != 0 && strcmp(verb, "altering") != 0;
-    return bind_no_relation(b, name, reads ? "an index" : "not a table", position, err);
+    return bind_no_relation(b, range->schemaname, name, reads ? "an index" : "not a table", position, err);
 }
 
 tcudb_status bind_column_number(const TableDef *def, Str name, int position, uint32_t *out, Error *err)

@@ -130,6 +130,12 @@ static tcudb_status set_config(Binder *b, Expr **args, int position, Expr **out,
     return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = values[1].str}, position, out, err);
 }
 
+tcudb_status bind_current_schema(Binder *b, int position, Expr **out, Error *err)
+{
+    const Value value = {.type = TYPE(TYPE_TEXT), .str = STR_LIT("public"), .null = !bind_sees_public(b)};
+    return constant(b, &value, position, out, err);
+}
+
 /* One database, one schema, no users. */
 tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Expr **args, uint32_t nargs, int position,
                                   Expr **out, Error *err)
@@ -139,7 +145,6 @@ tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Exp
     } functions[] = {
         {"version", "tcudb " TCUDB_VERSION " (SQL of PostgreSQL 15)"},
         {"current_database", "tcudb"},
-        {"current_schema", "public"},
     };
     *out = NULL;
     if (nargs == 4 && strcmp(name, "overlaps") == 0) return bind_overlaps(b, args, position, out, err);
@@ -147,6 +152,8 @@ tcudb_status bind_system_function(Binder *b, Block *block, const char *name, Exp
         if (strcmp(functions[i].name, name) != 0) continue;
         return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(functions[i].value)}, position, out, err);
     }
+    if (nargs == 0 && strcmp(name, "current_schema") == 0) return bind_current_schema(b, position, out, err);
+    if (nargs == 1 && strcmp(name, "current_schemas") == 0 && !bind_sees_public(b)) name = " no schemas";
     if (nargs == 1 && strcmp(name, "pg_typeof") == 0)
         return constant(b, &(Value){.type = TYPE(TYPE_TEXT), .str = str_of(type_base_name(args[0]->type))}, position,
                         out, err);

@@ -19,31 +19,54 @@ const Table *bind_find_table(Binder *b, Str name)
     return table;
 }
 
-tcudb_status bind_no_relation(Binder *b, Str name, const char *is, int position, Error *err)
+tcudb_status bind_no_relation(Binder *b, const char *schema, Str name, const char *is, int position, Error *err)
 {
-    if (bind_table_of_index(b, name) == NULL)
-        return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"" STR_FMT "\" does not exist",
-                        STR_ARG(name));
+    bool sees = schema[0] != '\0' || bind_sees(b, name);
+    if (!sees || bind_table_of_index(b, name) == NULL) {
+        error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s%s" STR_FMT "\" does not exist", schema,
+                 schema[0] == '\0' ? "" : ".", STR_ARG(name));
+        if (!sees && names_taken(b->env->txn, name, false))
+            error_hint(err, "It is in the schema public, which search_path does not name.");
+        return TCUDB_ERROR;
+    }
     return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position, "\"" STR_FMT "\" is %s", STR_ARG(name), is);
 }
 
-/* The name says which table is meant, so public.t cannot be one that a temporary table hides. */
-tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+/* What public.t would be beside a temporary table of that name cannot be said by a name. */
+static tcudb_status plain_name(Binder *b, const PgQuery__RangeVar *range, int position, bool *known, Str *out,
+                               Error *err)
 {
     *out = str_of(range->relname);
+    *known = true;
     if (range->catalogname[0] != '\0' && strcmp(range->catalogname, "tcudb") != 0)
-        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, bind_position(b, range->location),
+        return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
                         "cross-database references are not implemented: \"%s.%s.%s\"", range->catalogname,
                         range->schemaname, range->relname);
-    if (range->schemaname[0] == '\0') return TCUDB_OK;
-    int position = bind_position(b, range->location);
+    if (range->schemaname[0] == '\0')
+        return bind_sees(b, *out) ? TCUDB_OK : bind_no_relation(b, "", *out, "", position, err);
     bool temp = b->view_depth == 0 && txn_is_temp(b->env->txn, *out);
     bool public = strcmp(range->schemaname, "public") == 0;
     if (public && temp)
         return error_unsupported(err, position, "public.%s beside a temporary table of that name", range->relname);
-    if (public || (temp && strcmp(range->schemaname, "pg_temp") == 0)) return TCUDB_OK;
+    *known = public || (temp && strcmp(range->schemaname, "pg_temp") == 0);
+    return TCUDB_OK;
+}
+
+tcudb_status bind_query_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+{
+    bool known = false;
+    int position = bind_position(b, range->location);
+    TRY(plain_name(b, range, position, &known, out, err));
+    if (known) return TCUDB_OK;
     return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s.%s\" does not exist", range->schemaname,
                     range->relname);
+}
+
+tcudb_status bind_relation_name(Binder *b, const PgQuery__RangeVar *range, Str *out, Error *err)
+{
+    bool known = false;
+    TRY(plain_name(b, range, 0, &known, out, err));
+    return known ? TCUDB_OK : bind_no_schema(range->schemaname, 0, err);
 }
 
 tcudb_status bind_alias(Binder *b, ScopeItem *item, const PgQuery__Alias *alias, Error *err)
@@ -162,16 +185,17 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     CteEntry *cte = find_cte(b, range);
     if (cte != NULL) return bind_with_scan(b, cte, position, out, err);
     Str name = {0};
-    bool own = range->schemaname[0] == '\0' && (bind_find_table(b, str_of(range->relname)) != NULL ||
-                                                txn_view(b->env->txn, str_of(range->relname)) != NULL);
+    Str plain = str_of(range->relname);
+    bool own = range->schemaname[0] == '\0' && bind_sees(b, plain) &&
+               (bind_find_table(b, plain) != NULL || txn_view(b->env->txn, plain) != NULL);
     if (!own) TRY(bind_schema_relation(b, range, out, err));
     if (!own && *out != NULL) return TCUDB_OK;
-    TRY(bind_relation_name(b, range, &name, err));
+    TRY(bind_query_name(b, range, &name, err));
     const Table *table = bind_find_table(b, name);
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
     *view = txn_view(b->env->txn, name);
     if (*view != NULL) return bind_view(b, *view, position, out, err);
-    return bind_no_relation(b, name, "an index", position, err);
+    return bind_no_relation(b, range->schemaname, name, "an index", position, err);
 }
 
 static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *range, Plan **out, Error *err)

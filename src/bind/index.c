@@ -62,9 +62,7 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
     TableBuild t;
     stmt->kind = STMT_NOTHING;
     stmt->tag = "CREATE INDEX";
-    tcudb_status status = bind_table_for_change(b, node->relation, "an index on", &table, err);
-    if (status != TCUDB_OK && err != NULL) err->position = 0; /* PostgreSQL's way */
-    TRY(status);
+    TRY(bind_table_for_change(b, node->relation, "an index on", &table, err));
     const TableDef *def = table_def(table);
     TRY(index_columns(b, def, node, &columns, &made, err));
     bool temp = def->temp != TEMP_NONE;

@@ -16,7 +16,9 @@ typedef struct Source {
 static tcudb_status find_source(Binder *b, const PgQuery__RangeVar *range, Source *out, Error *err)
 {
     Str name = {0};
-    TRY(bind_relation_name(b, range, &name, err));
+    tcudb_status status = bind_relation_name(b, range, &name, err);
+    if (status != TCUDB_OK && err != NULL) err->position = bind_position(b, range->location);
+    TRY(status);
     const Table *table = txn_table(b->env->txn, name);
     *out = (Source){table == NULL ? NULL : table_def(table), txn_view(b->env->txn, name)};
     if (out->def != NULL || out->view != NULL) return TCUDB_OK;

@@ -83,12 +83,13 @@ static tcudb_status relation_of(Binder *b, const PgQuery__List *parts, size_t n,
                                 const ViewDef **view, Error *err)
 {
     Str name = str_of(sql_string(parts->items[n - 1]));
-    bool known = n == 1 || strcmp(sql_string(parts->items[n - 2]), "public") == 0;
-    *table = known ? bind_find_table(b, name) : NULL;
-    *view = known ? txn_view(b->env->txn, name) : NULL;
+    const char *schema = n == 1 ? "" : sql_string(parts->items[n - 2]);
+    if (n > 1 && strcmp(schema, "public") != 0) return bind_no_schema(schema, 0, err);
+    bool sees = n > 1 || bind_sees(b, name);
+    *table = sees ? bind_find_table(b, name) : NULL;
+    *view = sees ? txn_view(b->env->txn, name) : NULL;
     if (*table != NULL || *view != NULL) return TCUDB_OK;
-    return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"%s%s" STR_FMT "\" does not exist",
-                     n == 1 ? "" : sql_string(parts->items[n - 2]), n == 1 ? "" : ".", STR_ARG(name));
+    return bind_no_relation(b, schema, name, "not a table", 0, err);
 }
 
 static tcudb_status on_relation(Binder *b, const PgQuery__CommentStmt *node, const char *what, Stmt *stmt, Error *err)

@@ -33,9 +33,7 @@ static tcudb_status find_referred(Binder *b, const TableBuild *t, const PgQuery_
                                   Error *err)
 {
     Str name = {0};
-    tcudb_status status = bind_relation_name(b, range, &name, err);
-    if (status != TCUDB_OK && err != NULL) err->position = 0;
-    TRY(status);
+    TRY(bind_relation_name(b, range, &name, err));
     const Table *table = bind_find_table(b, name);
     *out = (Referred){name, t->n, t->nkeys, t->cols, t->keys};
     if (bind_name_is(name, t->table)) return TCUDB_OK;

@@ -42,7 +42,7 @@ static const char *literal_text(const Node *node)
 }
 
 /* "public.t", "\"T\"": the last name, as it would be folded. */
-tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Error *err)
+tcudb_status bind_plain_name(Binder *b, const char *text, int position, const char **out, Error *err)
 {
     size_t n = strlen(text), to = 0;
     char *name = arena_strndup(b->arena, text, n, err);
@@ -57,6 +57,8 @@ tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Erro
             else
                 quoted = !quoted;
         } else if (c == '.' && !quoted) {
+            name[to] = '\0';
+            if (!bind_is_schema(name) && strcmp(name, "pg_temp") != 0) return bind_no_schema(name, position, err);
             to = 0;
         } else {
             name[to++] = !quoted && c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
@@ -71,7 +73,7 @@ tcudb_status bind_plain_name(Binder *b, const char *text, const char **out, Erro
 static tcudb_status find_class(Binder *b, const char *text, int position, int64_t *oid, Error *err)
 {
     const char *name = NULL;
-    TRY(bind_plain_name(b, text, &name, err));
+    TRY(bind_plain_name(b, text, position, &name, err));
     *oid = bind_relation_oid(b, str_of(name));
     if (*oid != 0) return TCUDB_OK;
     return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "relation \"%s\" does not exist", text);
@@ -125,7 +127,7 @@ static tcudb_status find_oid(Binder *b, RegKind kind, const char *text, int posi
         return TCUDB_OK;
     }
     if (kind == REG_CLASS) {
-        TRY(bind_plain_name(b, text, shown, err));
+        TRY(bind_plain_name(b, text, position, shown, err));
         return find_class(b, text, position, oid, err);
     }
     if (kind == REG_TYPE) {

@@ -160,7 +160,7 @@ tcudb_status bind_create_sequence(Binder *b, const PgQuery__CreateSeqStmt *node,
     stmt->kind = STMT_CREATE_SEQUENCE;
     stmt->tag = "CREATE SEQUENCE";
     stmt->flag = node->if_not_exists;
-    TRY(bind_ddl_target(b, node->sequence, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, node->sequence, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, 0, &stmt->name, &temp, err));
     TRY(read_options(b, node->options, node->n_options, &o, err));
     TRY(sequence_table(b, stmt->name, &o.def, &stmt->table, err));
     stmt->table.temp = temp;
@@ -171,7 +171,7 @@ static tcudb_status find_sequence(Binder *b, Str name, int position, const Table
 {
     *out = bind_find_table(b, name);
     bool index = *out == NULL && bind_table_of_index(b, name) != NULL;
-    if (*out == NULL) return bind_no_relation(b, name, "not a sequence", index ? 0 : position, err);
+    if (*out == NULL) return bind_no_relation(b, "", name, "not a sequence", index ? 0 : position, err);
     if (note_sequence(table_def(*out), def)) return TCUDB_OK;
     return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a sequence", STR_ARG(name));
 }
@@ -224,11 +224,11 @@ tcudb_status bind_alter_sequence(Binder *b, const PgQuery__AlterSeqStmt *node, S
     Options o = {.has_min = true, .has_max = true, .has_start = true};
     stmt->kind = STMT_ALTER_SEQUENCE;
     stmt->tag = "ALTER SEQUENCE";
-    TRY(bind_relation_name(b, node->sequence, &stmt->name, err));
-    if (node->missing_ok && bind_find_table(b, stmt->name) == NULL) {
-        stmt->flag = true;
-        return TCUDB_OK;
-    }
+    tcudb_status status = bind_relation_name(b, node->sequence, &stmt->name, err);
+    stmt->flag =
+        node->missing_ok && (status == TCUDB_OK ? bind_find_table(b, stmt->name) == NULL : bind_was_missing(err));
+    if (stmt->flag) return TCUDB_OK;
+    TRY(status);
     TRY(find_sequence(b, stmt->name, 0, &table, &o.def, err));
     if (only_owner(node)) return own_sequence(b, node->options[0]->def_elem->arg->list, stmt, err);
     TRY(read_options(b, node->options, node->n_options, &o, err));
@@ -267,16 +267,10 @@ static tcudb_status add_serial(Binder *b, TableBuild *t, ColumnDef *col, const O
     table->temp = t->temp;
     b->new_sequences = t->serials;
     b->nnew_sequences = t->nserials;
-    Buf buf;
-    buf_init(&buf, NULL);
-    tcudb_status status = text_quote_name(str_of(name), &buf, err);
-    const char *text = NULL;
-    if (status == TCUDB_OK) {
-        text = arena_printf(b->arena, err, "nextval('%.*s'::regclass)", (int)buf.len, buf.data);
-        if (text == NULL) status = TCUDB_NOMEM;
-    }
-    buf_free(&buf);
-    TRY(status);
+    const char *quoted = NULL, *text;
+    TRY(text_quoted_name(b->arena, str_of(name), &quoted, err));
+    text = arena_printf(b->arena, err, "nextval('%s'::regclass)", quoted);
+    TRY_PTR(text);
     col->default_sql = str_of(text);
     col->not_null = true;
     return TCUDB_OK;
@@ -372,7 +366,7 @@ static tcudb_status name_argument(Binder *b, const Node *node, const char *funct
     SequenceDef def;
     if (text == NULL)
         return error_unsupported(err, bind_node_position(b, node), "%s of a name that is not written out", function);
-    TRY(bind_plain_name(b, text, &plain, err));
+    TRY(bind_plain_name(b, text, bind_position(b, location), &plain, err));
     Str name = str_of(plain);
     if (!is_new(b, name)) TRY(find_sequence(b, name, bind_position(b, location), &table, &def, err));
     TRY(use_sequence(b, name, err));

@@ -4,6 +4,7 @@
 #include "bind/bind_int.h"
 
 #include <assert.h>
+#include <strings.h>
 
 /* ---- options: name value */
 
@@ -153,9 +154,11 @@ static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, St
     default: return error_unsupported(err, 0, "SET ... FROM CURRENT");
     }
     const char *text = "";
+    bool names = strcasecmp(node->name, "search_path") == 0;
     for (size_t i = 0; i < node->n_args; i++) {
         const char *part = constant_text(b, node->args[i], err);
         TRY_PTR(part);
+        if (names) TRY(text_quoted_name(b->arena, str_of(part), &part, err));
         text = arena_printf(b->arena, err, "%s%s%s", text, i == 0 ? "" : ", ", part);
         TRY_PTR(text);
     }
@@ -251,7 +254,7 @@ static tcudb_status bind_explain(Binder *b, const PgQuery__ExplainStmt *node, St
     return TCUDB_OK;
 }
 
-static tcudb_status nothing(Stmt *stmt, const char *tag)
+tcudb_status bind_nothing(Stmt *stmt, const char *tag)
 {
     stmt->kind = STMT_NOTHING;
     stmt->tag = tag;
@@ -304,27 +307,17 @@ tcudb_status bind_refuse_by_name(const Binder *b, Error *err)
     return error_unsupported(err, 0, "%s", n == 0 ? "this kind of statement" : words);
 }
 
-/* There is one schema. */
-static tcudb_status bind_create_schema(const Binder *b, const PgQuery__CreateSchemaStmt *node, Stmt *stmt, Error *err)
-{
-    if (strcmp(node->schemaname, "public") != 0) return bind_refuse_by_name(b, err);
-    if (!node->if_not_exists) return error_set(err, SQLSTATE_DUPLICATE_SCHEMA, "schema \"public\" already exists");
-    return nothing(stmt, "CREATE SCHEMA");
-}
-
 /* There is one user, who may do everything. */
 static tcudb_status bind_grant(Binder *b, const PgQuery__GrantStmt *node, Stmt *stmt, Error *err)
 {
     for (size_t i = 0; i < node->n_objects; i++) {
         Str name = {0};
         if (!NODE_IS(node->objects[i], RANGE_VAR)) continue;
-        tcudb_status status = bind_relation_name(b, node->objects[i]->range_var, &name, err);
-        if (err != NULL) err->position = 0;
-        TRY(status);
+        TRY(bind_relation_name(b, node->objects[i]->range_var, &name, err));
         if (bind_find_table(b, name) == NULL && txn_view(b->env->txn, name) == NULL)
             return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
     }
-    return nothing(stmt, node->is_grant ? "GRANT" : "REVOKE");
+    return bind_nothing(stmt, node->is_grant ? "GRANT" : "REVOKE");
 }
 
 /* Nothing, but to tables that are there. */
@@ -334,16 +327,14 @@ static tcudb_status bind_vacuum(Binder *b, const PgQuery__VacuumStmt *node, Stmt
         const PgQuery__VacuumRelation *rel = node->rels[i]->vacuum_relation;
         Str name = {0};
         uint32_t col;
-        tcudb_status status = bind_relation_name(b, rel->relation, &name, err);
-        if (err != NULL) err->position = 0;
-        TRY(status);
+        TRY(bind_relation_name(b, rel->relation, &name, err));
         const Table *table = bind_find_table(b, name);
         if (table == NULL && txn_view(b->env->txn, name) == NULL)
             return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(name));
         for (size_t c = 0; table != NULL && c < rel->n_va_cols; c++)
             TRY(bind_column_number(table_def(table), str_of(sql_string(rel->va_cols[c])), 0, &col, err));
     }
-    return nothing(stmt, node->is_vacuumcmd ? "VACUUM" : "ANALYZE");
+    return bind_nothing(stmt, node->is_vacuumcmd ? "VACUUM" : "ANALYZE");
 }
 
 static tcudb_status bind_reindex(Binder *b, const PgQuery__ReindexStmt *node, Stmt *stmt, Error *err)
@@ -354,7 +345,7 @@ static tcudb_status bind_reindex(Binder *b, const PgQuery__ReindexStmt *node, St
         if ((index ? bind_table_of_index(b, name) : bind_find_table(b, name)) == NULL)
             return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"%s\" does not exist", node->relation->relname);
     }
-    return nothing(stmt, "REINDEX");
+    return bind_nothing(stmt, "REINDEX");
 }
 
 /* What has nothing to do here, under PostgreSQL's tag. */
@@ -362,13 +353,14 @@ static tcudb_status bind_harmless(Binder *b, const Node *node, Stmt *stmt, Error
 {
     switch (node->node_case) {
     case PG_QUERY__NODE__NODE_VACUUM_STMT: return bind_vacuum(b, node->vacuum_stmt, stmt, err);
-    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return nothing(stmt, "CHECKPOINT");
+    case PG_QUERY__NODE__NODE_CHECK_POINT_STMT: return bind_nothing(stmt, "CHECKPOINT");
     case PG_QUERY__NODE__NODE_REINDEX_STMT: return bind_reindex(b, node->reindex_stmt, stmt, err);
-    case PG_QUERY__NODE__NODE_CLUSTER_STMT: return nothing(stmt, "CLUSTER");
+    case PG_QUERY__NODE__NODE_CLUSTER_STMT: return bind_nothing(stmt, "CLUSTER");
     case PG_QUERY__NODE__NODE_GRANT_STMT: return bind_grant(b, node->grant_stmt, stmt, err);
-    case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT: return nothing(stmt, "ALTER DEFAULT PRIVILEGES");
-    case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return nothing(stmt, "UNLISTEN");
-    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return nothing(stmt, "CLOSE CURSOR");
+    case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT: return bind_nothing(stmt, "ALTER DEFAULT PRIVILEGES");
+    case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return bind_nothing(stmt, "UNLISTEN");
+    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return bind_nothing(stmt, "CLOSE CURSOR");
+    case PG_QUERY__NODE__NODE_ALTER_OWNER_STMT: return bind_own_schema(b, node->alter_owner_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return bind_create_schema(b, node->create_schema_stmt, stmt, err);
     default: return bind_refuse_by_name(b, err);
     }

@@ -79,7 +79,7 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     stmt->tag = "CREATE VIEW";
     stmt->flag = node->replace;
     TableTemp temp = TEMP_NONE;
-    TRY(bind_ddl_target(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, &stmt->name, &temp, err));
+    TRY(bind_ddl_target(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, 0, &stmt->name, &temp, err));
     if (temp != TEMP_NONE) return error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");

@@ -56,7 +56,7 @@ static tcudb_status eval_default(Run *run, const ColumnDef *col, Value *out, Err
     char *sql = arena_printf(run->arena, err, "SELECT (" STR_FMT ")", STR_ARG(col->default_sql));
     TRY_PTR(sql);
     TRY(sql_parse(run->arena, str_of(sql), &run->session->watch.cancel, &ast, &n, err));
-    TRY(session_bind(run, ast, NULL, 0, &stmt, err));
+    TRY(session_bind_own(run, ast, &stmt, err));
     Run inner = *run;
     inner.stmt = stmt;
     OneValue one = {.arena = run->arena, .value = {.null = true}};
@@ -109,7 +109,7 @@ static tcudb_status given_columns(Run *run, const TableDef *def, const char **ou
     for (uint32_t c = 0; c < def->ncols; c++) {
         const char *name = NULL;
         if (!given(run->stmt, c)) continue;
-        TRY(session_name(run, def->cols[c].name, &name, err));
+        TRY(text_quoted_name(run->arena, def->cols[c].name, &name, err));
         list = arena_printf(run->arena, err, "%s%s%s", list, list[0] == '\0' ? "" : ", ", name);
         TRY_PTR(list);
     }
@@ -128,8 +128,8 @@ static tcudb_status copy_through(Run *run, const TableDef *def, CopyEnv *env, co
     memcpy(cols, def->cols, def->ncols * sizeof *cols);
     for (uint32_t c = 0; c < def->ncols; c++) cols[c].not_null = cols[c].not_null && given(run->stmt, c);
     plain.cols = cols;
-    TRY(session_name(run, plain.name, &from, err));
-    TRY(session_name(run, def->name, &to, err));
+    TRY(text_quoted_name(run->arena, plain.name, &from, err));
+    TRY(text_quoted_name(run->arena, def->name, &to, err));
     TRY(given_columns(run, def, &columns, err));
     TRY(txn_create_table(txn, &plain, err));
     env->into = plain.name;

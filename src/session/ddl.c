@@ -84,7 +84,7 @@ static tcudb_status view_works(Run *run, const ViewDef *view, bool *works, Error
     Stmt *stmt = NULL;
     uint32_t n = 0;
     tcudb_status status = sql_parse(&scratch, view->sql, &inner.session->watch.cancel, &ast, &n, err);
-    if (status == TCUDB_OK && n == 1) status = session_bind(&inner, ast, NULL, 0, &stmt, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind_own(&inner, ast, &stmt, err);
     arena_free(&scratch);
     *works = status == TCUDB_OK && n == 1;
     if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
@@ -152,7 +152,7 @@ static const ColumnDef *column_using(Run *run, Str sequence, const TableDef **ta
 {
     Txn *txn = run->session->txn;
     const char *name = NULL;
-    if (session_name(run, sequence, &name, err) != TCUDB_OK) return NULL;
+    if (text_quoted_name(run->arena, sequence, &name, err) != TCUDB_OK) return NULL;
     const char *text = arena_printf(run->arena, err, "nextval('%s'", name);
     if (text == NULL) return NULL;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
@@ -280,7 +280,7 @@ tcudb_status session_rename(Run *run, Error *err)
     const Stmt *stmt = run->stmt;
     ViewState *views = NULL;
     uint32_t nviews = 0;
-    if (stmt->flag && txn_table(run->session->txn, stmt->name) == NULL) {
+    if (stmt->flag && (stmt->text.len == 0 || txn_table(run->session->txn, stmt->name) == NULL)) {
         session_notify(run->session, "NOTICE", "00000", "relation \"" STR_FMT "\" does not exist, skipping",
                        STR_ARG(stmt->name));
         return TCUDB_OK;

@@ -26,23 +26,12 @@ tcudb_status session_run_inner_counted(Run *run, const char *sql, ExecSink batch
     uint32_t n = 0;
     TRY(sql_parse(run->arena, str_of(sql), &run->session->watch.cancel, &ast, &n, err));
     assert(n == 1);
-    TRY(session_bind(run, ast, NULL, 0, &stmt, err));
+    TRY(session_bind_own(run, ast, &stmt, err));
     Run inner = *run;
     inner.stmt = stmt;
     tcudb_status status = session_run_plan_into(&inner, stmt, stmt->plan, batch, ctx, err);
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into our own text */
     if (rows != NULL) *rows = inner.report.rows;
-    return status;
-}
-
-tcudb_status session_name(Run *run, Str name, const char **out, Error *err)
-{
-    Buf buf;
-    buf_init(&buf, NULL);
-    tcudb_status status = text_quote_name(name, &buf, err);
-    *out = status != TCUDB_OK ? NULL : arena_strndup(run->arena, buf.data, buf.len, err);
-    if (status == TCUDB_OK && *out == NULL) status = TCUDB_NOMEM;
-    buf_free(&buf);
     return status;
 }
 

@@ -147,7 +147,7 @@ static tcudb_status view_columns(Run *run, const ViewDef *view, Rows *rows, Erro
     Stmt *stmt = NULL;
     uint32_t n = 0;
     tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
-    if (status == TCUDB_OK && n == 1) status = session_bind(run, ast, NULL, 0, &stmt, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind_own(run, ast, &stmt, err);
     if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
     if (status != TCUDB_OK || stmt == NULL || stmt->plan == NULL)
         return TCUDB_OK; /* a view that does not work any more */

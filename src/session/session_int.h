@@ -59,6 +59,7 @@ typedef struct Run {
     uint32_t nparams;
     const char *tag;
     bool locked;                /* the write lock is taken */
+    bool own_text;              /* BindEnv */
     Pool *pool;                 /* set by session_plan */
     ExecShape shape;            /* of what runs: see exec.h */
     const Sequences *sequences; /* while a plan runs that uses them */
@@ -159,6 +160,8 @@ void session_notify(Session *session, const char *severity, const char *sqlstate
 /* Binds without the intent to run: for descriptions. */
 tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
                           Error *err) MUST_CHECK;
+/* Binds a text of ours, or one that is kept: search_path does not matter. */
+tcudb_status session_bind_own(Run *run, const Ast *ast, Stmt **out, Error *err) MUST_CHECK;
 /* Binds to run: a statement that writes takes the write lock first, because that moves the snapshot. */
 tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
                                  Error *err) MUST_CHECK;
@@ -252,8 +255,6 @@ tcudb_status session_run_inner_counted(Run *run, const char *sql, ExecSink batch
 tcudb_status session_revise_columns(Run *run, bool *done, Error *err) MUST_CHECK;
 /* satisfy.c: *ok: whether the rows of the table satisfy the constraints of another definition. */
 tcudb_status session_rows_satisfy(Run *run, Str table, const TableDef *def, bool *ok, Error *err) MUST_CHECK;
-/* A name as it is written in SQL. */
-tcudb_status session_name(Run *run, Str name, const char **out, Error *err) MUST_CHECK;
 /* "CONSTRAINT t_pkey PRIMARY KEY (a), CONSTRAINT t_a_check CHECK (a > 0)"; len 0: there are none. */
 tcudb_status session_constraints_text(Arena *arena, const TableDef *def, Str *out, Error *err) MUST_CHECK;
 

@@ -19,8 +19,16 @@ tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t 
         .param_types = types,
         .nparam_types = ntypes,
         .cancel = &session->watch.cancel,
+        .own_text = run->own_text,
     };
     return bind_statement(run->arena, &env, ast, out, err);
+}
+
+tcudb_status session_bind_own(Run *run, const Ast *ast, Stmt **out, Error *err)
+{
+    Run own = *run;
+    own.own_text = true;
+    return session_bind(&own, ast, NULL, 0, out, err);
 }
 
 static bool query_writes(const Stmt *stmt)

@@ -184,6 +184,8 @@ bool agg_ordered_set(Str name);
 
 /* Appends a name as SQL must spell it: "in quotes" where it is not plain or reserved. */
 tcudb_status text_quote_name(Str s, Buf *buf, Error *err) MUST_CHECK;
+/* The name so spelled, in the arena. */
+tcudb_status text_quoted_name(Arena *arena, Str s, const char **out, Error *err) MUST_CHECK;
 /* Text form of a value, PostgreSQL's output format; appends to buf. NULL is the caller's business. */
 tcudb_status value_print(const Value *value, Buf *buf, Error *err) MUST_CHECK;
 /* The same of value i of a vector whose type is no text, not NULL: at most NUM_TEXT_MAX bytes, and their number. */

@@ -426,6 +426,17 @@ tcudb_status text_quote_name(Str s, Buf *buf, Error *err)
     return buf_char(buf, '"', err);
 }
 
+tcudb_status text_quoted_name(Arena *arena, Str s, const char **out, Error *err)
+{
+    Buf buf;
+    buf_init(&buf, NULL);
+    tcudb_status status = text_quote_name(s, &buf, err);
+    *out = status == TCUDB_OK ? arena_strndup(arena, buf.data, buf.len, err) : NULL;
+    if (status == TCUDB_OK && *out == NULL) status = TCUDB_NOMEM;
+    buf_free(&buf);
+    return status;
+}
+
 static tcudb_status quote_text(const EvalCtx *ctx, Str s, Buf *buf, Error *err)
 {
     uint32_t steps = 0;
