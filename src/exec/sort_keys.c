@@ -8,8 +8,9 @@
  *     partition by order (22 bits), order by line (3 bits)  ->  a key of 25 bits
  *
  * A column that fits in part, long text beyond its first eight bytes (after those that all values share) and the
- * columns after it are left to sort_compare. Texts of a dictionary that is small beside the rows are ranked first:
- * then their codes are exact. NULL has a code of its own, below or above all others.
+ * columns after it are left to sort_compare. numerics of any scale are exact while all have six decimals at most. Texts
+ * of a dictionary that is small beside the rows are ranked first: then their codes are exact. NULL has a code of its
+ * own, below or above all others.
  */
 #include "exec/sort_int.h"
 #include "type/num.h"
@@ -53,10 +54,30 @@ static int128 floor_div(int128 a, int128 b)
     return a / b - (a % b < 0);
 }
 
+enum { FRACTION_BITS = 20, EXACT_SCALE = 6 };
+
+/* Of so few digits that equal words mean equal values: 2^20 steps hold six decimals, and nothing saturates. */
+static bool num_is_short(const Num *num)
+{
+    const int128 limit = (int128)1 << (62 - FRACTION_BITS);
+    return num->kind == NUM_FINITE && num->scale <= EXACT_SCALE && num->value < limit && num->value > -limit;
+}
+
+static uint64_t short_num_word(const Num *num)
+{
+    static const int64_t units[] = {1, 10, 100, 1000, 10000, 100000, 1000000};
+    static_assert(sizeof units / sizeof units[0] == EXACT_SCALE + 1, "a unit a scale");
+    int64_t unit = units[num->scale], value = (int64_t)num->value;
+    int64_t whole = value / unit - (value % unit < 0);
+    int64_t fraction = ((value - whole * unit) << FRACTION_BITS) / unit;
+    return (uint64_t)(whole * (1 << FRACTION_BITS) + fraction) ^ UINT64_C(1) << 63;
+}
+
 /* Of any scale: floor(v x 2^20), saturating; digits after the 30th decimal are cut off first. */
 static uint64_t num_word(const Num *num)
 {
-    enum { FRACTION_BITS = 20, MAX_SCALE = 30 };
+    enum { MAX_SCALE = 30 };
+    if (num_is_short(num)) return short_num_word(num);
     if (num->kind != NUM_FINITE) return num->kind == NUM_NINF ? 0 : UINT64_MAX;
     int scale = num->scale > MAX_SCALE ? MAX_SCALE : num->scale;
     int128 unit = num_pow10(scale), value = floor_div(num->value, num_pow10(num->scale - scale));
@@ -178,6 +199,7 @@ typedef struct Measure {
     SortColumn *c;
     Str sample; /* text: some value */
     bool any;   /* value that is not NULL */
+    bool exact; /* equal words mean equal values */
     pthread_mutex_t lock;
 } Measure;
 
@@ -219,18 +241,29 @@ static tcudb_status skip_prefix(Measure *m, uint64_t tasks, Error *err)
     return exec_parallel(m->s->x, m->s->node, tasks, measure_prefix, m, err);
 }
 
+/* Whether equal words of these rows mean equal values. */
+static bool rows_exact(const RowsCol *col, uint64_t from, uint32_t n)
+{
+    bool exact = true;
+    if (col->phys != PHYS_NUM) return sort_words_exact((Phys)col->phys);
+    for (uint64_t r = from; r < from + n && exact; r++)
+        exact = (col->valid != NULL && !bit_get(col->valid, r)) || num_is_short((const Num *)col->data + r);
+    return exact;
+}
+
 static tcudb_status measure_words(void *ctx, Worker *w, uint64_t task, Error *err)
 {
     Measure *m = ctx;
     uint64_t from = task * SORT_TASK, to = from + SORT_TASK < m->s->n ? from + SORT_TASK : m->s->n;
     uint64_t words[BATCH_ROWS], min = UINT64_MAX, max = 0;
     const uint64_t *valid = m->c->col->valid;
-    bool nulls = false, any = false;
+    bool nulls = false, any = false, exact = true;
     (void)w;
     TRY(exec_check_cancel(m->s->x, err));
     for (uint64_t at = from; at < to; at += BATCH_ROWS) {
         uint32_t n = to - at < BATCH_ROWS ? (uint32_t)(to - at) : BATCH_ROWS;
         sort_words(m->c, at, NULL, n, words);
+        exact = exact && rows_exact(m->c->col, at, n);
         for (uint32_t i = 0; i < n; i++) {
             bool null = valid != NULL && !bit_get(valid, at + i);
             nulls |= null;
@@ -242,6 +275,7 @@ static tcudb_status measure_words(void *ctx, Worker *w, uint64_t task, Error *er
     pthread_mutex_lock(&m->lock);
     m->c->nulls |= nulls;
     m->any |= any;
+    m->exact &= exact;
     if (min < m->c->min) m->c->min = min;
     if (max > m->c->max) m->c->max = max;
     pthread_mutex_unlock(&m->lock);
@@ -251,7 +285,7 @@ static tcudb_status measure_words(void *ctx, Worker *w, uint64_t task, Error *er
 static tcudb_status measure(Sorter *s, SortColumn *c, Error *err)
 {
     uint64_t tasks = (s->n + SORT_TASK - 1) / SORT_TASK;
-    Measure m = {.s = s, .c = c, .lock = PTHREAD_MUTEX_INITIALIZER};
+    Measure m = {.s = s, .c = c, .exact = true, .lock = PTHREAD_MUTEX_INITIALIZER};
     c->min = UINT64_MAX;
     c->max = 0;
     TRY(rank_dictionary(s, c, err));
@@ -260,7 +294,7 @@ static tcudb_status measure(Sorter *s, SortColumn *c, Error *err)
     if (!m.any) c->min = c->max = 0;
     uint64_t range = c->max - c->min;
     c->drop = c->nulls && range == UINT64_MAX;
-    c->exact = (c->rank != NULL || sort_words_exact((Phys)c->col->phys)) && c->drop == 0;
+    c->exact = (c->rank != NULL || m.exact) && c->drop == 0;
     c->bits = bit_width64((range >> c->drop) + c->nulls);
     return TCUDB_OK;
 }

@@ -135,6 +135,7 @@ ColInfo phys_expr_info(const ColInfo *all, ColId n, const Expr *e)
     if (e->kind == EXPR_COL && e->col < n) return all[e->col];
     if (e->kind == EXPR_CONST) {
         int64_t v;
+        info.nulls = e->value.null;
         info.has_bounds = value_int64(&e->value, &v);
         if (info.has_bounds) info.min = info.max = v;
         return info;
@@ -150,19 +151,24 @@ static void named_info(ColInfo *all, ColId n, const NamedExpr *exprs, uint32_t c
     }
 }
 
-/* What holds for the rows of both inputs, column by column; a dictionary only if it is the same one. An output may have
- * the id of an input's column. */
+/* What holds for values of either; a dictionary only if it is the same one. */
+static ColInfo either(const ColInfo *a, const ColInfo *b)
+{
+    ColInfo both = {0};
+    if (a->nulls || b->nulls) return a->nulls ? *b : *a;
+    if (a->dict && b->dict && a->table == b->table && a->column == b->column)
+        both = (ColInfo){.dict = true, .table = a->table, .column = a->column};
+    both.has_bounds = a->has_bounds && b->has_bounds;
+    both.min = a->min < b->min ? a->min : b->min;
+    both.max = a->max > b->max ? a->max : b->max;
+    return both;
+}
+
+/* Column by column; an output may have the id of an input's column. */
 static void set_op_info(ColInfo *all, const Plan *plan)
 {
-    for (uint32_t i = 0; i < plan->ncols; i++) {
-        ColInfo a = all[plan->inputs[0]->cols[i].id], b = all[plan->inputs[1]->cols[i].id], both = {0};
-        if (a.dict && b.dict && a.table == b.table && a.column == b.column)
-            both = (ColInfo){.dict = true, .table = a.table, .column = a.column};
-        both.has_bounds = a.has_bounds && b.has_bounds;
-        both.min = a.min < b.min ? a.min : b.min;
-        both.max = a.max > b.max ? a.max : b.max;
-        all[plan->cols[i].id] = both;
-    }
+    for (uint32_t i = 0; i < plan->ncols; i++)
+        all[plan->cols[i].id] = either(&all[plan->inputs[0]->cols[i].id], &all[plan->inputs[1]->cols[i].id]);
 }
 
 void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)

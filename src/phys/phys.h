@@ -80,6 +80,7 @@ typedef struct ColInfo {
     const Table *table; /* text: values come from the dictionary of this table's column */
     uint32_t column;
     bool dict;
+    bool nulls;      /* every value is NULL: nothing contradicts what is known of other rows */
     bool has_bounds; /* integers, dates, decimals up to 18 digits: min <= value <= max, NULLs aside */
     int64_t min, max;
 } ColInfo;

@@ -86,7 +86,13 @@ class Gen:
         return " AND ".join(conds)
 
     def table(self):
-        return self.pick(["a", "a", "b", "b", "c"])
+        """A table, or two under each other of which the second has only NULLs in some columns."""
+        if self.r.random() < 0.85:
+            return self.pick(["a", "a", "b", "b", "c"])
+        nulls = {column: self.pick(["", f"NULL::{ty} "]) for column, (ty, _) in COLUMNS.items()}
+        parts = [f"SELECT {', '.join(COLUMNS)} FROM {self.pick(['a', 'b'])}",
+                 f"SELECT {', '.join(nulls[column] + column for column in COLUMNS)} FROM {self.pick(['a', 'b'])}"]
+        return f"({' UNION ALL '.join(self.r.sample(parts, 2))})"
 
     def key(self):
         return self.pick(MANY[self.pick(list(MANY))])
@@ -155,6 +161,7 @@ class Gen:
     def ordered(self):
         keys = [self.key().format("t") for _ in range(self.r.randint(1, 2))]
         order = ", ".join(f"{i + 1} {self.pick(['', 'DESC', 'NULLS FIRST', 'DESC NULLS LAST'])}" for i in range(len(keys)))
+        order += "".join(f", ({key})::text" for key in keys)  # 4.0 and 4.00 are equal and look different
         limit = self.pick(["LIMIT 5", "LIMIT 20 OFFSET 1000", "LIMIT 3000 OFFSET 4", "OFFSET 9000 LIMIT 3"])
         return f"SELECT {', '.join(keys)} FROM {self.table()} t{self.filters('t', 'WHERE')} ORDER BY {order} {limit}"
 

@@ -58,3 +58,12 @@ select count(*), min(t) from (select t from tn order by t desc limit 30000) q;
 select x.a, y.t from tn x join tn y on x.a = y.r order by x.a desc limit 4;
 delete from tn where a > 199000;
 select a, t from tn order by a desc limit 4;
+-- numerics of several scales, saturated and special ones; texts of one dictionary beside NULLs.
+create table so(g text, n numeric, m numeric(9,2));
+insert into so select 'g' || i % 3, (i * 7919 % 1000) / 8.0, (i * 31 % 100) / 4.0 from generate_series(1, 300) i;
+insert into so values ('g1', 0.0000009), ('g1', 0.000001), ('g1', 0.0000011), ('g1', 'NaN'), ('g1', 'Infinity'), ('g1', '-Infinity'), ('g1', null), ('g1', 4398046511104), ('g1', -4398046511104), ('g1', 4398046511103), ('g1', -4398046511103), ('g1', -4398046511103.000001), ('g1', 99999999999999999999), ('g1', 99999999999999999998), ('g1', -0.0000005), ('g1', 0), ('g1', -0.000001);
+select n from so where g = 'g1' and (n < 0.001 or n > 200) order by n, n::text;
+select g, n, rank() over (partition by g order by n desc nulls last) from so where n < 0.5 or n > 100 order by 1, 3, n::text;
+select g, n, rank() over (partition by g order by n desc) r from (select g, n from so where n < 20 union all select null, n from so where n > 124 union all select g, m from so where m < 1) q order by 1 nulls first, 3, n::text;
+select g, r, count(*) from (select g, rank() over (partition by g order by s) r from (select g, n, sum(m) s from so group by rollup (g, n)) q) p where r < 4 group by g, r order by 1, 2;
+select m, n from so order by m desc nulls first, n limit 12;
