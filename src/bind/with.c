@@ -428,24 +428,6 @@ static tcudb_status inline_scan(Binder *b, Plan *scan, Plan *query, Error *err)
     return TCUDB_OK;
 }
 
-static bool holds_recursion(const Plan *plan, const Cte *cte)
-{
-    if (plan->kind == PLAN_RECURSIVE && plan->recursive.cte == cte) return true;
-    for (uint32_t i = 0; i < plan->ninputs; i++)
-        if (holds_recursion(plan->inputs[i], cte)) return true;
-    return false;
-}
-
-/* Whether a query reads the rounds of a recursion that it is part of: its rows are others in every round. */
-static bool reads_round(const Plan *plan, const Plan *below)
-{
-    const Cte *read = below->kind == PLAN_WORK_SCAN ? below->cte_scan.cte : NULL;
-    if (read != NULL && !holds_recursion(plan, read)) return true;
-    for (uint32_t i = 0; i < below->ninputs; i++)
-        if (reads_round(plan, below->inputs[i])) return true;
-    return false;
-}
-
 /* In the order of use, so that a query inlined into another's is inlined before that one is copied. */
 tcudb_status bind_with_finish(Binder *b, Error *err)
 {
@@ -463,7 +445,6 @@ tcudb_status bind_with_finish(Binder *b, Error *err)
         TRY(plan_free_cols(b->arena, entry->cte->plan, &cols, &n, err));
         bool shared = entry->cte->uses > 1 && n == 0 && !entry->never_materialize;
         if (entry->cte->materialize || entry->recursive) shared = n == 0;
-        if (reads_round(entry->cte->plan, entry->cte->plan)) shared = false;
         if (b->nsteps > 0) shared = false; /* the uses may be in plans that run one after the other */
         if (shared) {
             entry->cte->materialize = true;

@@ -398,11 +398,7 @@ static tcudb_status keep_value(const AggSpec *spec, Worker *w, char *state, cons
     memcpy(state, &has, sizeof has);
     Vector one;
     Value kept = *value;
-    if (spec->phys == PHYS_STR && !persistent) {
-        char *copy = arena_strndup(&w->own, value->str.ptr, value->str.len, err);
-        TRY_PTR(copy);
-        kept.str.ptr = copy;
-    }
+    if (spec->phys == PHYS_STR && !persistent) TRY(exec_keep_text(w->x, &w->own, &kept.str, err));
     kept.type = spec->arg;
     TRY(vec_const(&w->batch, &kept, &one, err));
     memcpy(state + sizeof has, one.data, phys_size((Phys)spec->phys));

@@ -123,8 +123,7 @@ static tcudb_status keep_value(Value *to, const Vector *v, uint32_t row, Worker 
 {
     *to = vec_value(v, row);
     if (v->phys != PHYS_STR || (v->form == VEC_DICT && v->dict_id != 0)) return TCUDB_OK;
-    to->str.ptr = arena_strndup(&w->own, to->str.ptr, to->str.len, err);
-    return to->str.ptr == NULL ? TCUDB_NOMEM : TCUDB_OK;
+    return exec_keep_text(w->x, &w->own, &to->str, err);
 }
 
 static tcudb_status keep(const AggSpec *spec, Kept *s, Worker *w, const Vector *v, uint32_t row, Error *err)

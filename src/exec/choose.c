@@ -82,7 +82,8 @@ static tcudb_status choose_ctes(const Chooser *c, PhysPlan *phys, Error *err)
         uint32_t ncols = 0;
         TRY(choose(c, phys->ctes[i]->plan, 0, &phys->cte_nodes[i], err));
         TRY(plan_free_cols(c->arena, phys->ctes[i]->plan, &cols, &ncols, err));
-        phys->cte_free[i] = ncols > 0;
+        TRY(plan_free_work(c->arena, phys->ctes[i]->plan, &phys->cte_free[i], err));
+        phys->cte_free[i] |= ncols > 0;
     }
     return TCUDB_OK;
 }

@@ -3,7 +3,7 @@
  *
  * Outer columns (of a row around an Apply) are replaced by their values, so an inner plan is compiled anew
  * for each binding and constant folding works on it. Evaluator states are made by the worker that uses
- * them, in its own arena.
+ * them and live as long as the execution that the expression was made ready for.
  */
 #include "exec/exec_int.h"
 
@@ -49,6 +49,12 @@ tcudb_status layout_map_all(Exec *x, const Plan *plan, const Layout *in, int32_t
     return TCUDB_OK;
 }
 
+static bool has_outer(const Exec *x)
+{
+    while (x != NULL && x->nouter == 0) x = x->parent;
+    return x != NULL;
+}
+
 typedef struct Binder {
     Exec *x;
     Arena *arena;
@@ -71,7 +77,7 @@ tcudb_status exec_bind_expr_in(Exec *x, Arena *arena, Expr *e, const Layout *lay
 {
     Binder b = {x, arena, layout};
     *out = e;
-    if (x->parent == NULL && x->nouter == 0) return TCUDB_OK;
+    if (!has_outer(x)) return TCUDB_OK;
     return expr_replace(arena, e, bind_outer, &b, out, err);
 }
 
@@ -86,7 +92,7 @@ tcudb_status ev_new(Exec *x, Expr *e, const Layout *layout, Ev *out, Error *err)
     TRY(exec_bind_expr(x, e, layout, &bound, err));
     Evaluator *evaluator;
     TRY(eval_compile(&x->arena, bound, layout->cols, layout->n, x->env->params, x->env->nparams, &evaluator, err));
-    *out = (Ev){.e = evaluator, .type = e->type, .expr = bound};
+    *out = (Ev){.e = evaluator, .x = x, .type = e->type, .expr = bound};
     out->states = ARENA_ARRAY(&x->arena, EvalState *, x->nworkers, err);
     TRY_PTR(out->states);
     return TCUDB_OK;
@@ -94,7 +100,8 @@ tcudb_status ev_new(Exec *x, Expr *e, const Layout *layout, Ev *out, Error *err)
 
 static tcudb_status ev_state(const Ev *ev, Worker *w, EvalState **out, Error *err)
 {
-    if (ev->states[w->id] == NULL) TRY(eval_state_new(&w->own, ev->e, &ev->states[w->id], err));
+    Arena *arena = &ev->x->workers[w->id].own; /* w may be of an execution within x, which ends before */
+    if (ev->states[w->id] == NULL) TRY(eval_state_new(arena, ev->e, &ev->states[w->id], err));
     *out = ev->states[w->id];
     return TCUDB_OK;
 }

@@ -77,12 +77,13 @@ typedef struct SemiBits {
 typedef struct Rows Rows;
 typedef struct XBlock XBlock;
 
-/* What the last round of a running recursion produced. */
+/* A recursion that runs: what its last round produced, and the execution that its next one runs in. */
 typedef struct WorkFrame WorkFrame;
 struct WorkFrame {
     WorkFrame *next;
     uint32_t cte;
     Rows *rows;
+    const Exec *round;
 };
 
 struct Exec {
@@ -100,7 +101,7 @@ struct Exec {
     uint32_t nsemi;
     Rows **cte_rows;   /* as phys->ctes; shared by children */
     WorkFrame *frames; /* recursions that are running, innermost first */
-    struct Join *kept; /* joins whose tables serve all rounds of a recursion */
+    struct Join *kept; /* joins whose tables serve all rounds of a recursion that runs in it */
     pthread_mutex_t lock;
     struct ArenaSet *arenas;
     XBlock *blocks; /* of exec_alloc; under the lock */
@@ -129,6 +130,8 @@ static inline bool stage_stopped(const Stage *stage)
 
 /* 57014 once the statement is cancelled. */
 tcudb_status exec_check_cancel(const Exec *x, Error *err) MUST_CHECK;
+/* Copies the text's bytes into the arena: looks for cancellation as often as there are megabytes. */
+tcudb_status exec_keep_text(const Exec *x, Arena *arena, Str *text, Error *err) MUST_CHECK;
 /* How the node ran, for EXPLAIN ANALYZE. Workers may run it at once, for different bindings: the last one's stays. */
 void exec_note(PhysNode *node, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Around writing to `product`, for as long as an assignment takes. */
@@ -187,7 +190,8 @@ void exec_end(Exec *x);
 /* An evaluator with a state per worker. */
 typedef struct Ev {
     const Evaluator *e;
-    EvalState **states;
+    Exec *x;            /* made for */
+    EvalState **states; /* by worker */
     Type type;
     const Expr *expr; /* after outer columns were bound */
 } Ev;

@@ -93,9 +93,9 @@ static tcudb_status keep_text(KeyTable *t, uint64_t *key, Error *err)
     for (uint32_t i = 0; i < spec->ntext && t->text != NULL; i++) {
         const char *text = (const char *)(uintptr_t)key[spec->compared + i];
         if (text == NULL) continue;
-        char *copy = arena_strndup(t->text, text, (uint32_t)key[spec->text_word[i]], err);
-        TRY_PTR(copy);
-        key[spec->compared + i] = (uint64_t)(uintptr_t)copy;
+        Str kept = {text, (uint32_t)key[spec->text_word[i]]};
+        TRY(exec_keep_text(t->x, t->text, &kept, err));
+        key[spec->compared + i] = (uint64_t)(uintptr_t)kept.ptr;
     }
     return TCUDB_OK;
 }

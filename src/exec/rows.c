@@ -128,11 +128,7 @@ static tcudb_status copy_text(Worker *w, Str *to, const Vector *v, const uint16_
         if (vec_is_null(v, row)) continue;
         uint32_t at = v->form == VEC_CONST ? 0 : row;
         Str text = v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[at]] : ((const Str *)v->data)[at];
-        if (v->form != VEC_DICT || v->dict_id == 0) {
-            char *copy = arena_strndup(&w->own, text.ptr, text.len, err);
-            TRY_PTR(copy);
-            text.ptr = copy;
-        }
+        if (v->form != VEC_DICT || v->dict_id == 0) TRY(exec_keep_text(w->x, &w->own, &text, err));
         to[i] = text;
     }
     return TCUDB_OK;

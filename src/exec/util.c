@@ -64,6 +64,20 @@ tcudb_status vec_gather(Arena *arena, const Vector *v, const uint16_t *rows, uin
     return TCUDB_OK;
 }
 
+tcudb_status exec_keep_text(const Exec *x, Arena *arena, Str *text, Error *err)
+{
+    enum { PIECE = 1 << 20 };
+    char *copy = arena_alloc_raw(arena, (size_t)text->len + 1, err);
+    TRY_PTR(copy);
+    for (uint32_t at = 0, n; at < text->len; at += n) {
+        n = text->len - at < PIECE ? text->len - at : PIECE;
+        if (at > 0) TRY(exec_check_cancel(x, err));
+        memcpy(copy + at, text->ptr + at, n);
+    }
+    text->ptr = copy;
+    return TCUDB_OK;
+}
+
 tcudb_status exec_semi_new(Exec *x, uint32_t id, SemiBits **out, Error *err)
 {
     for (uint32_t i = 0; i < x->nsemi; i++) {

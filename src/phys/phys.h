@@ -92,7 +92,7 @@ struct PhysPlan {
     uint32_t nctes;
     ColInfo *info; /* by ColId */
     ColId ninfo;
-    bool *cte_free;      /* by CTE: depends on outer columns */
+    bool *cte_free;      /* by CTE: depends on outer columns or on the round of a recursion around it */
     char why[PHYS_NOTE]; /* why this engine */
     bool fast;           /* some sums are not exact: tcudb.precision = fast */
     bool writes;         /* INSERT, DELETE, UPDATE: rows counted, none returned */

@@ -168,12 +168,7 @@ static tcudb_status scalar_value(Apply *a, Worker *w, const Rows *inner, Value *
     TRY(rows_slice(inner, 0, 0, 1, &w->own, &v, err));
     *out = vec_value(&v, 0);
     out->type = a->plan->apply.result.type;
-    if (!out->null && type_phys(out->type) == PHYS_STR) {
-        char *copy = arena_strndup(&w->own, out->str.ptr, out->str.len, err);
-        TRY_PTR(copy);
-        out->str.ptr = copy;
-    }
-    return TCUDB_OK;
+    return out->null || type_phys(out->type) != PHYS_STR ? TCUDB_OK : exec_keep_text(w->x, &w->own, &out->str, err);
 }
 
 static tcudb_status put_scalar(Results *r, const Value *value, Arena *arena, Error *err)

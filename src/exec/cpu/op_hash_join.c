@@ -373,26 +373,23 @@ static tcudb_status key_specs(Join *j, Error *err)
     return TCUDB_OK;
 }
 
-static bool reads_work(const PhysNode *node)
-{
-    if (node->plan->kind == PLAN_WORK_SCAN) return true;
-    for (uint32_t i = 0; i < node->ninputs; i++)
-        if (reads_work(node->inputs[i])) return true;
-    return false;
-}
-
-/* Whether the table serves all rounds of the recursion that runs: it depends on no round and notes no matches. */
-static bool serves_rounds(const Exec *x, const PhysNode *node)
+/* The execution whose the table is: x, or where x is a round of a recursion that the table serves as a whole, as it
+ * depends on no round and notes no matches, the one around the round. */
+static tcudb_status table_home(Exec *x, const PhysNode *node, Exec **home, Error *err)
 {
     JoinKind kind = node->plan->join.kind;
-    bool notes = kind == JOIN_RIGHT || kind == JOIN_FULL || join_keeps_right(kind);
-    return x->frames != NULL && !notes && !reads_work(node->inputs[1]);
+    bool notes = kind == JOIN_RIGHT || kind == JOIN_FULL || join_keeps_right(kind), free_work;
+    *home = x;
+    if (x->frames == NULL || x->frames->round != x || notes) return TCUDB_OK;
+    TRY(plan_free_work(&x->arena, node->plan->inputs[1], &free_work, err));
+    if (!free_work) *home = x->parent;
+    return TCUDB_OK;
 }
 
-/* Joins of a recursion's step, from its first round on. */
-static Join *find_kept(const Exec *x, const PhysNode *node)
+/* The table that an earlier round made. */
+static Join *find_kept(const Exec *home, const PhysNode *node)
 {
-    Join *j = x->kept;
+    Join *j = home->kept;
     while (j != NULL && j->node != node) j = j->next_kept;
     return j;
 }
@@ -419,22 +416,23 @@ static tcudb_status open_join(Exec *x, PhysNode *node, Stage *down, Join **out, 
 
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
-    Join *j = find_kept(x, node);
-    bool again = j != NULL;
-    if (again)
+    Exec *home;
+    TRY(table_home(x, node, &home, err));
+    Join *j = home == x ? NULL : find_kept(home, node);
+    if (j != NULL) {
         stage_init(&j->stage, down);
-    else
-        TRY(open_join(x, node, down, &j, err));
-    if (!again && serves_rounds(x, node)) {
-        j->next_kept = x->kept;
-        x->kept = j;
-        again = true;
+    } else {
+        TRY(open_join(home, node, down, &j, err));
+        if (home != x) {
+            j->next_kept = home->kept;
+            home->kept = j;
+        }
     }
     if (!join_needs_right(j)) {
         TRY(exec_produce(x, node->inputs[0], &j->stage, err));
         TRY(join_right_rows(j, err));
     }
-    if (!again) join_free(j);
+    if (home == x) join_free(j);
     return TCUDB_OK;
 }
 

@@ -207,8 +207,7 @@ static tcudb_status put_result(Running *r, const Vector *v, uint32_t i, Error *e
     Str text;
     if (out->phys == PHYS_STR) { /* the vector's memory goes with the batch */
         memcpy(&text, value, sizeof text);
-        text.ptr = arena_strndup(&r->w->own, text.ptr, text.len, err);
-        TRY_PTR(text.ptr);
+        TRY(exec_keep_text(r->w->x, &r->w->own, &text, err));
         value = (const char *)&text;
     }
     repeat(to, value, out->size, n);
