@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter *a, Error *err)
+tcudb_status bind_alter_new(Binder *b, const Table *table, size_t room, Alter *a, Error *err)
 {
     const TableDef *def = table_def(table);
     ScopeItem *item = NULL;
@@ -36,13 +36,13 @@ static tcudb_status alter_new(Binder *b, const Table *table, size_t room, Alter 
     return bind_scope_add(b, &a->block, item, err);
 }
 
-static tcudb_status find_column(const Alter *a, const char *name, uint32_t *out, Error *err)
+tcudb_status bind_alter_column(const Alter *a, const char *name, uint32_t *out, Error *err)
 {
     const TableDef now = bind_table_def(&a->t, a->old->name);
     return bind_column_number(&now, str_of(name), 0, out, err);
 }
 
-static bool has_column(const Alter *a, const char *name)
+bool bind_alter_has(const Alter *a, const char *name)
 {
     for (uint32_t i = 0; i < a->t.n; i++)
         if (bind_name_is(a->t.cols[i].name, name)) return true;
@@ -55,7 +55,7 @@ static tcudb_status add_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Erro
 {
     const PgQuery__ColumnDef *node = cmd->def->column_def;
     a->copies = true;
-    if (has_column(a, node->colname)) {
+    if (bind_alter_has(a, node->colname)) {
         if (cmd->missing_ok) return TCUDB_OK;
         return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists",
                          node->colname, a->t.table);
@@ -152,8 +152,8 @@ static tcudb_status not_of_generated(Alter *a, uint32_t col, bool cascade, Error
 static tcudb_status drop_column(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     uint32_t col = 0;
-    if (cmd->missing_ok && !has_column(a, cmd->name)) return TCUDB_OK;
-    TRY(find_column(a, cmd->name, &col, err));
+    if (cmd->missing_ok && !bind_alter_has(a, cmd->name)) return TCUDB_OK;
+    TRY(bind_alter_column(a, cmd->name, &col, err));
     a->copies = true;
     TRY(not_of_generated(a, col, cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE, err));
     TRY(drop_notes(a, a->t.cols[col].name, err));
@@ -182,7 +182,7 @@ static tcudb_status plain_column(const Alter *a, uint32_t col, Error *err)
 static tcudb_status set_default(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     uint32_t col = 0;
-    TRY(find_column(a, cmd->name, &col, err));
+    TRY(bind_alter_column(a, cmd->name, &col, err));
     TRY(plain_column(a, col, err));
     a->t.cols[col].default_sql = (Str){0};
     tcudb_status status = cmd->def == NULL ? TCUDB_OK : bind_ddl_set_default(a->b, &a->t.cols[col], cmd->def, err);
@@ -193,7 +193,7 @@ static tcudb_status set_default(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
 static tcudb_status set_nullable(Alter *a, const PgQuery__AlterTableCmd *cmd, bool not_null, Error *err)
 {
     uint32_t col = 0;
-    TRY(find_column(a, cmd->name, &col, err));
+    TRY(bind_alter_column(a, cmd->name, &col, err));
     if (!not_null && bind_find_note(&a->t, NOTE_GENERATED, a->t.cols[col].name).ptr == NULL)
         TRY(plain_column(a, col, err));
     const KeyDef *primary = bind_primary_key(&a->t);
@@ -254,7 +254,7 @@ static tcudb_status change_type(Alter *a, const PgQuery__AlterTableCmd *cmd, Err
     uint32_t col = 0;
     const Func *cast = NULL;
     Type type = {0};
-    TRY(find_column(a, cmd->name, &col, err));
+    TRY(bind_alter_column(a, cmd->name, &col, err));
     if (a->retyped[col])
         return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter type of column \"%s\" twice", cmd->name);
     a->retyped[col] = true;
@@ -306,8 +306,7 @@ static tcudb_status add_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, 
     return status;
 }
 
-/* Where the name of the key, check or foreign key of that name is; NULL: none. */
-static Str *constraint_named(Alter *a, const char *name)
+Str *bind_alter_constraint(Alter *a, const char *name)
 {
     for (uint32_t i = 0; i < a->t.nkeys; i++)
         if (bind_name_is(a->t.keys[i].name, name)) return &a->t.keys[i].name;
@@ -319,7 +318,7 @@ static Str *constraint_named(Alter *a, const char *name)
     return NULL;
 }
 
-static tcudb_status no_constraint(const Alter *a, const char *name, const char *what, Error *err)
+tcudb_status bind_alter_no_constraint(const Alter *a, const char *name, const char *what, Error *err)
 {
     return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "constraint \"%s\" %s \"%s\" does not exist", name, what,
                      a->t.table);
@@ -339,8 +338,8 @@ static void drop_named(Alter *a, Str name)
 
 static tcudb_status drop_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
-    if (constraint_named(a, cmd->name) == NULL)
-        return cmd->missing_ok ? TCUDB_OK : no_constraint(a, cmd->name, "of relation", err);
+    if (bind_alter_constraint(a, cmd->name) == NULL)
+        return cmd->missing_ok ? TCUDB_OK : bind_alter_no_constraint(a, cmd->name, "of relation", err);
     drop_named(a, str_of(cmd->name));
     return TCUDB_OK;
 }
@@ -359,7 +358,7 @@ static tcudb_status refuse_command(const PgQuery__AlterTableCmd *cmd, Error *err
 static tcudb_status add_identity(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *err)
 {
     uint32_t col = 0;
-    TRY(find_column(a, cmd->name, &col, err));
+    TRY(bind_alter_column(a, cmd->name, &col, err));
     const ColumnDef *def = &a->t.cols[col];
     const char *wrong = !def->not_null ? "must be declared NOT NULL before identity can be added"
                         : bind_find_note(&a->t, NOTE_IDENTITY, def->name).ptr != NULL ? "is already an identity column"
@@ -390,7 +389,7 @@ static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *
 }
 
 /* The INSERT into the new table, which session/ makes before it runs. */
-static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
+tcudb_status bind_alter_finish(Alter *a, Stmt *stmt, Error *err)
 {
     Binder *b = a->b;
     NamedExpr *exprs = ARENA_ARRAY(b->arena, NamedExpr, a->t.n, err);
@@ -416,8 +415,8 @@ static tcudb_status finish(Alter *a, Stmt *stmt, Error *err)
     return bind_row_checks(b, &stmt->table, stmt->plan->inputs[0]->cols, stmt->plan, err);
 }
 
-static tcudb_status find_table(Binder *b, const PgQuery__RangeVar *range, bool missing_ok, const char *verb, Stmt *stmt,
-                               const Table **out, Error *err)
+tcudb_status bind_alter_find(Binder *b, const PgQuery__RangeVar *range, bool missing_ok, const char *verb, Stmt *stmt,
+                             const Table **out, Error *err)
 {
     tcudb_status status = bind_table_for_change(b, range, verb, out, err);
     if (status == TCUDB_OK) return TCUDB_OK;
@@ -458,174 +457,18 @@ tcudb_status bind_alter_table(Binder *b, const PgQuery__AlterTableStmt *node, St
     if (only_owner(node)) return change_owner(b, node, stmt, err);
     if (node->objtype != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
         return error_unsupported(err, 0, "ALTER of this kind of object");
-    TRY(find_table(b, node->relation, node->missing_ok, "altering", stmt, &table, err));
+    TRY(bind_alter_find(b, node->relation, node->missing_ok, "altering", stmt, &table, err));
     if (table == NULL) return TCUDB_OK;
     for (size_t i = 0; i < node->n_cmds; i++) {
         const Node *def = node->cmds[i]->alter_table_cmd->def;
         if (NODE_IS(def, COLUMN_DEF)) room += def->column_def->n_constraints;
     }
-    TRY(alter_new(b, table, room, &a, err));
+    TRY(bind_alter_new(b, table, room, &a, err));
     for (size_t i = 0; i < node->n_cmds; i++) {
         const PgQuery__AlterTableCmd *cmd = node->cmds[i]->alter_table_cmd;
         if (cmd->behavior == PG_QUERY__DROP_BEHAVIOR__DROP_CASCADE) stmt->cascade = true;
         if (cmd->subtype == PG_QUERY__ALTER_TABLE_TYPE__AT_DropColumn) stmt->text = str_of(cmd->name);
         TRY(command(&a, cmd, err));
     }
-    return finish(&a, stmt, err);
-}
-
-/* ---- unique indexes: keys by another name */
-
-/* The same as a UNIQUE constraint of that name, in the parser's terms. */
-static tcudb_status index_constraint(Binder *b, const PgQuery__IndexStmt *node, PgQuery__Constraint *out, Error *err)
-{
-    size_t n = node->n_index_params;
-    PgQuery__Node *nodes = ARENA_ARRAY(b->arena, PgQuery__Node, n + 1, err);
-    TRY_PTR(nodes);
-    PgQuery__String *strings = ARENA_ARRAY(b->arena, PgQuery__String, n + 1, err);
-    TRY_PTR(strings);
-    out->keys = ARENA_ARRAY(b->arena, PgQuery__Node *, n + 1, err);
-    TRY_PTR(out->keys);
-    out->n_keys = n;
-    out->contype = PG_QUERY__CONSTR_TYPE__CONSTR_UNIQUE;
-    out->nulls_not_distinct = node->nulls_not_distinct;
-    for (size_t i = 0; i < n; i++) {
-        pg_query__string__init(&strings[i]);
-        pg_query__node__init(&nodes[i]);
-        strings[i].sval = node->index_params[i]->index_elem->name;
-        nodes[i].node_case = PG_QUERY__NODE__NODE_STRING;
-        nodes[i].string = &strings[i];
-        out->keys[i] = &nodes[i];
-    }
-    return TCUDB_OK;
-}
-
-tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, const char *name,
-                                     Str columns, Stmt *stmt, Error *err)
-{
-    Alter a;
-    PgQuery__Constraint constraint = PG_QUERY__CONSTRAINT__INIT;
-    if (node->where_clause != NULL) return error_unsupported(err, 0, "a unique index with WHERE");
-    for (size_t i = 0; i < node->n_index_params; i++)
-        if (node->index_params[i]->index_elem->name[0] == '\0')
-            return error_unsupported(err, 0, "a unique index on an expression");
-    TRY(alter_new(b, table, 1, &a, err));
-    constraint.conname = (char *)name;
-    TRY(index_constraint(b, node, &constraint, err));
-    TRY(bind_constraint_key(b, &a.t, &constraint, NULL, err));
-    bind_set_note(&a.t, NOTE_INDEX, str_of(name), columns);
-    TRY(finish(&a, stmt, err));
-    stmt->tag = "CREATE INDEX";
-    return TCUDB_OK;
-}
-
-/* Takes a key or index of that name out of the definition. */
-static tcudb_status drop_index(Alter *a, Str name, Error *err)
-{
-    for (uint32_t k = 0; k < a->t.nkeys; k++) {
-        if (!str_equal(a->t.keys[k].name, name)) continue;
-        if (bind_find_note(&a->t, NOTE_INDEX, name).ptr == NULL) { /* a constraint's */
-            error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-                      "cannot drop index " STR_FMT " because constraint " STR_FMT " on table %s requires it",
-                      STR_ARG(name), STR_ARG(name), a->t.table);
-            error_hint(err, "You can drop constraint " STR_FMT " on table %s instead.", STR_ARG(name), a->t.table);
-            return TCUDB_ERROR;
-        }
-        memmove(a->t.keys + k, a->t.keys + k + 1, (--a->t.nkeys - k) * sizeof *a->t.keys);
-        break;
-    }
-    bind_set_note(&a->t, NOTE_INDEX, name, (Str){0});
-    return TCUDB_OK;
-}
-
-tcudb_status bind_alter_drop_indexes(Binder *b, Stmt *stmt, Error *err)
-{
-    const Table *table = NULL;
-    Alter a;
-    for (uint32_t i = 0; i < stmt->nnames; i++) {
-        Str name = stmt->names[i];
-        const Table *of = bind_table_of_index(b, name);
-        if (of == NULL && txn_table(b->env->txn, name) != NULL)
-            return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not an index", STR_ARG(name));
-        if (of == NULL && !stmt->flag)
-            return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "index \"" STR_FMT "\" does not exist", STR_ARG(name));
-        if (of == NULL) continue;
-        if (table != NULL && of != table) return error_unsupported(err, 0, "DROP INDEX of several tables at once");
-        if (table == NULL) TRY(alter_new(b, of, 0, &a, err));
-        table = of;
-        TRY(drop_index(&a, name, err));
-    }
-    stmt->kind = STMT_NOTHING;
-    if (table != NULL) TRY(finish(&a, stmt, err));
-    stmt->tag = "DROP INDEX";
-    return TCUDB_OK;
-}
-
-/* ---- renaming columns and constraints */
-
-static tcudb_status rename_indexed(Alter *a, NoteDef *note, Str from, const char *to, Error *err)
-{
-    const char *text = "";
-    for (const char *at = note->text.ptr, *end = at + note->text.len; at <= end;) {
-        const char *stop = memchr(at, '\1', (size_t)(end - at));
-        if (stop == NULL) stop = end;
-        Str name = {at, (uint32_t)(stop - at)};
-        if (str_equal(name, from)) name = str_of(to);
-        text = arena_printf(a->b->arena, err, "%s%s" STR_FMT, text, at == note->text.ptr ? "" : "\1", STR_ARG(name));
-        TRY_PTR(text);
-        at = stop + 1;
-    }
-    note->text = str_of(text);
-    return TCUDB_OK;
-}
-
-static tcudb_status rename_column(Alter *a, const char *from, const char *to, Error *err)
-{
-    uint32_t col = 0;
-    tcudb_status status = find_column(a, from, &col, NULL);
-    if (status != TCUDB_OK) return error_set(err, SQLSTATE_UNDEFINED_COLUMN, "column \"%s\" does not exist", from);
-    if (has_column(a, to)) {
-        return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists", to,
-                         a->t.table);
-    }
-    for (uint32_t i = 0; i < a->t.nchecks; i++) {
-        bool mentioned = false;
-        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
-        if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
-    }
-    for (uint32_t i = 0; i < a->t.nnotes; i++) {
-        if (bind_is_note_of_column(&a->t.notes[i], a->t.cols[col].name)) a->t.notes[i].subject = str_of(to);
-        if (note_indexes(&a->t.notes[i], a->t.cols[col].name))
-            TRY(rename_indexed(a, &a->t.notes[i], a->t.cols[col].name, to, err));
-    }
-    a->t.cols[col].name = str_of(to);
-    return TCUDB_OK;
-}
-
-static void rename_constraint(Alter *a, Str *name, Str to)
-{
-    for (uint32_t i = 0; i < a->t.nnotes; i++)
-        if (note_is(&a->t.notes[i], NOTE_CONSTRAINT) && str_equal(a->t.notes[i].subject, *name))
-            a->t.notes[i].subject = to;
-    *name = to;
-}
-
-tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err)
-{
-    const Table *table = NULL;
-    Alter a;
-    bool column = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN;
-    TRY(find_table(b, node->relation, node->missing_ok, "renaming parts of", stmt, &table, err));
-    if (table == NULL) return TCUDB_OK;
-    TRY(alter_new(b, table, 0, &a, err));
-    Str *name = column ? NULL : constraint_named(&a, node->subname);
-    if (column)
-        TRY(rename_column(&a, node->subname, node->newname, err));
-    else if (name == NULL)
-        return no_constraint(&a, node->subname, "for table", err);
-    else {
-        TRY(bind_constraint_rename(b, &a.t, *name, str_of(node->newname), err));
-        rename_constraint(&a, name, str_of(node->newname));
-    }
-    return finish(&a, stmt, err);
+    return bind_alter_finish(&a, stmt, err);
 }

@@ -541,6 +541,7 @@ tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt 
 /* A key of the index's name, with the note of its columns (NOTE_INDEX). */
 tcudb_status bind_alter_unique_index(Binder *b, const Table *table, const PgQuery__IndexStmt *node, const char *name,
                                      Str columns, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_alter_rename_index(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* The keys and indexes that the statement names go. */
 tcudb_status bind_alter_drop_indexes(Binder *b, Stmt *stmt, Error *err) MUST_CHECK;
 tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
@@ -556,6 +557,8 @@ tcudb_status bind_serial_column(Binder *b, TableBuild *t, const PgQuery__ColumnD
 tcudb_status bind_identity_type(Type type, Error *err) MUST_CHECK; /* 22023: not one for identity columns */
 tcudb_status bind_identity_column(Binder *b, TableBuild *t, const PgQuery__Constraint *node, ColumnDef *col,
                                   Error *err) MUST_CHECK;
+/* sequence_names.c: the names of sequences in the text of a default, in the form that is kept. */
+tcudb_status bind_settle_sequence_names(Binder *b, Str *sql, Error *err) MUST_CHECK;
 bool bind_is_sequence_call(const PgQuery__FuncCall *call);
 tcudb_status bind_sequence_call(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out,
                                 Error *err) MUST_CHECK;
@@ -613,6 +616,7 @@ bool bind_is_schema(const char *name);
 tcudb_status bind_create_schema(const Binder *b, const PgQuery__CreateSchemaStmt *node, Stmt *stmt,
                                 Error *err) MUST_CHECK;
 tcudb_status bind_drop_schema(const Binder *b, const PgQuery__DropStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
+tcudb_status bind_rename_schema(const Binder *b, const char *name, Error *err) MUST_CHECK;
 tcudb_status bind_own_schema(const Binder *b, const PgQuery__AlterOwnerStmt *node, Stmt *stmt, Error *err) MUST_CHECK;
 /* Accepted, and nothing to do. */
 tcudb_status bind_nothing(Stmt *stmt, const char *tag) MUST_CHECK;

@@ -14,6 +14,7 @@ tcudb_status bind_ddl_set_default(Binder *b, ColumnDef *col, const Node *node, E
     ApplyList list = {0};
     Block block = {.place = PLACE_DEFAULT, .applies = &list};
     TRY(bind_expr(b, &block, node, &e, err)); /* errors at their place now, not at the first INSERT */
+    TRY(bind_settle_sequence_names(b, &col->default_sql, err));
     const Func *cast = NULL;
     if (e->type.id != TYPE_UNKNOWN && !type_equal(e->type, col->type) &&
         func_cast(e->type, col->type, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {

@@ -323,10 +323,14 @@ tcudb_status bind_ddl_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt *s
     if (node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_COLUMN ||
         node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_TABCONSTRAINT)
         return bind_alter_rename(b, node, stmt, err);
-    if (node->rename_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE)
+    if (node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA) return bind_rename_schema(b, node->subname, err);
+    if (node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_INDEX) return bind_alter_rename_index(b, node, stmt, err);
+    stmt->sequence = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_SEQUENCE;
+    stmt->view = node->rename_type == PG_QUERY__OBJECT_TYPE__OBJECT_VIEW;
+    if (node->rename_type != PG_QUERY__OBJECT_TYPE__OBJECT_TABLE && !stmt->sequence && !stmt->view)
         return error_unsupported(err, 0, "renaming this kind of object");
     stmt->kind = STMT_ALTER_RENAME;
-    stmt->tag = "ALTER TABLE";
+    stmt->tag = stmt->sequence ? "ALTER SEQUENCE" : stmt->view ? "ALTER VIEW" : "ALTER TABLE";
     stmt->flag = node->missing_ok;
     stmt->text = str_of(node->newname);
     tcudb_status status = bind_relation_name(b, node->relation, &stmt->name, err);

@@ -127,3 +127,8 @@ tcudb_status bind_own_schema(const Binder *b, const PgQuery__AlterOwnerStmt *nod
     if (node->object_type != PG_QUERY__OBJECT_TYPE__OBJECT_SCHEMA) return bind_refuse_by_name(b, err);
     return bind_is_schema(name) ? bind_nothing(stmt, "ALTER SCHEMA") : bind_no_schema(name, 0, err);
 }
+
+tcudb_status bind_rename_schema(const Binder *b, const char *name, Error *err)
+{
+    return bind_is_schema(name) ? only_public(b, err) : bind_no_schema(name, 0, err);
+}

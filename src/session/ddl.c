@@ -131,6 +131,7 @@ static tcudb_status drop_view(Run *run, Str name, Error *err)
     return txn_drop_view(run->session->txn, name, err);
 }
 
+/* "table": also of a rename that takes any. */
 static const char *kind_dropped(const Stmt *stmt)
 {
     return stmt->view ? "view" : stmt->sequence ? "sequence" : "table";
@@ -145,51 +146,6 @@ static const char *kind_there(Txn *txn, Str name)
     if (txn_view(txn, name) != NULL) return "view";
     bool index = names_index_of(txn, name, true) != NULL || names_index_of(txn, name, false) != NULL;
     return index ? "index" : NULL;
-}
-
-/* The column whose default takes numbers from the sequence; NULL: there is none. */
-static const ColumnDef *column_using(Run *run, Str sequence, const TableDef **table, Error *err)
-{
-    Txn *txn = run->session->txn;
-    const char *name = NULL;
-    if (text_quoted_name(run->arena, sequence, &name, err) != TCUDB_OK) return NULL;
-    const char *text = arena_printf(run->arena, err, "nextval('%s'", name);
-    if (text == NULL) return NULL;
-    for (uint32_t t = 0; t < txn_table_count(txn); t++) {
-        *table = table_def(txn_table_at(txn, t));
-        for (uint32_t c = 0; c < (*table)->ncols; c++) {
-            Str sql = (*table)->cols[c].default_sql;
-            if (sql.len > 0 && memmem(sql.ptr, sql.len, text, strlen(text)) != NULL) return &(*table)->cols[c];
-        }
-    }
-    return NULL;
-}
-
-static tcudb_status drop_sequence(Run *run, Str name, Error *err)
-{
-    const TableDef *table = NULL;
-    Error local = {0};
-    const ColumnDef *column = column_using(run, name, &table, &local);
-    if (local.sqlstate[0] != '\0') {
-        if (err != NULL) *err = local;
-        return TCUDB_NOMEM;
-    }
-    if (column == NULL) return txn_drop_table(run->session->txn, name, err);
-    if (run->stmt->cascade) return error_unsupported(err, 0, "DROP SEQUENCE ... CASCADE of one that a default uses");
-    if (note_find(table, NOTE_IDENTITY, column->name).ptr != NULL) {
-        error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-                  "cannot drop sequence " STR_FMT " because column " STR_FMT " of table " STR_FMT " requires it",
-                  STR_ARG(name), STR_ARG(column->name), STR_ARG(table->name));
-        error_hint(err, "You can drop column " STR_FMT " of table " STR_FMT " instead.", STR_ARG(column->name),
-                   STR_ARG(table->name));
-        return TCUDB_ERROR;
-    }
-    error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-              "cannot drop sequence " STR_FMT " because other objects depend on it", STR_ARG(name));
-    error_detail(err, "default value for column " STR_FMT " of table " STR_FMT " depends on sequence " STR_FMT,
-                 STR_ARG(column->name), STR_ARG(table->name), STR_ARG(name));
-    error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
-    return TCUDB_ERROR;
 }
 
 /* With the sequences of its serial columns. */
@@ -208,7 +164,7 @@ static tcudb_status drop_one(Run *run, Str name, Error *err)
         return error_set(err, SQLSTATE_UNDEFINED_TABLE, "%s \"" STR_FMT "\" does not exist", kind, STR_ARG(name));
     if (strcmp(kind, there) == 0) {
         if (run->stmt->view) return drop_view(run, name, err);
-        return run->stmt->sequence ? drop_sequence(run, name, err) : drop_table(run, name, err);
+        return run->stmt->sequence ? session_drop_sequence(run, name, err) : drop_table(run, name, err);
     }
     error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(name), kind);
     error_hint(err, strcmp(there, "view") == 0       ? "Use DROP VIEW to remove a view."
@@ -275,27 +231,43 @@ tcudb_status session_truncate(Run *run, Error *err)
     return TCUDB_OK;
 }
 
+/* The table, sequence or view gets another name, also where others refer to it. */
+static tcudb_status rename_relation(Run *run, Str name, Str to, Error *err)
+{
+    SequenceDef sequence;
+    Txn *txn = run->session->txn;
+    const Table *table = txn_table(txn, name);
+    TRY(session_name_is_free(txn, to, table != NULL && table_def(table)->temp != TEMP_NONE, err));
+    if (table == NULL) return session_rename_view(run, name, to, err);
+    TRY(txn_rename_table(txn, name, to, err));
+    if (note_sequence(table_def(table), &sequence)) return session_rename_sequence_uses(run, table_def(table), to, err);
+    return session_rename_referred(run, name, table_def(table), to, err);
+}
+
 tcudb_status session_rename(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     ViewState *views = NULL;
     uint32_t nviews = 0;
-    if (stmt->flag && (stmt->text.len == 0 || txn_table(run->session->txn, stmt->name) == NULL)) {
+    const ViewDef *view;
+    const char *there = stmt->text.len == 0 ? NULL : kind_there(run->session->txn, stmt->name);
+    if (stmt->flag && there == NULL) {
         session_notify(run->session, "NOTICE", "00000", "relation \"" STR_FMT "\" does not exist, skipping",
                        STR_ARG(stmt->name));
         return TCUDB_OK;
     }
+    if (there == NULL)
+        return error_set(err, SQLSTATE_UNDEFINED_TABLE, "relation \"" STR_FMT "\" does not exist", STR_ARG(stmt->name));
+    if ((stmt->sequence || stmt->view) && strcmp(there, kind_dropped(stmt)) != 0)
+        return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(stmt->name),
+                         kind_dropped(stmt));
+    if (strcmp(there, "index") == 0) return error_unsupported(err, 0, "ALTER TABLE of an index");
     TRY(list_views(run, &views, &nviews, err));
-    const Table *table = txn_table(run->session->txn, stmt->name);
-    bool temp = table != NULL && table_def(table)->temp != TEMP_NONE;
-    if (table != NULL) TRY(session_name_is_free(run->session->txn, stmt->text, temp, err));
-    TRY(txn_rename_table(run->session->txn, stmt->name, stmt->text, err));
-    if (table != NULL) TRY(session_rename_referred(run, stmt->name, table_def(table), stmt->text, err));
-    const ViewDef *view;
+    TRY(rename_relation(run, stmt->name, stmt->text, err));
     TRY(broken_view(run, views, nviews, &view, err));
     if (view == NULL) return TCUDB_OK;
-    error_unsupported(err, 0, "renaming a table that a view depends on");
-    error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));
+    error_unsupported(err, 0, "renaming a %s that a view depends on", there);
+    error_detail(err, "view " STR_FMT " depends on %s " STR_FMT, STR_ARG(view->name), there, STR_ARG(stmt->name));
     return TCUDB_ERROR;
 }
 

@@ -110,6 +110,12 @@ tcudb_status session_put_back_sequences(Session *session, Error *err) MUST_CHECK
 void session_forget_given(Session *session);
 void session_free_sequences(Session *session);
 
+/* ---- sequence_uses.c: defaults that use a sequence */
+
+tcudb_status session_rename_sequence_uses(Run *run, const TableDef *sequence, Str to, Error *err) MUST_CHECK;
+/* DROP SEQUENCE: 2BP01, or the defaults that use it go, too (CASCADE). */
+tcudb_status session_drop_sequence(Run *run, Str name, Error *err) MUST_CHECK;
+
 /* ---- steps.c: what runs before a statement's own plan */
 
 tcudb_status session_run_steps(Run *run, Error *err) MUST_CHECK;
@@ -151,6 +157,8 @@ tcudb_status session_keep_referred(Run *run, const TableDef *old, Error *err) MU
 
 tcudb_status session_note(Run *run, Error *err) MUST_CHECK;
 tcudb_status session_forget_view(Run *run, Str view, Error *err) MUST_CHECK;
+/* The view gets another name, which is free. */
+tcudb_status session_rename_view(Run *run, Str view, Str to, Error *err) MUST_CHECK;
 
 /* ---- stmt.c: what each kind of statement does ---------------------------------------------- */
 
