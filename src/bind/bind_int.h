@@ -145,10 +145,10 @@ struct Block {
     WindowDef *window_defs; /* of the calls met */
     SrfUse *srfs;           /* functions that yield rows, in the select list; the last one met first */
     uint32_t nsrfs;
-    bool in_window;
-    bool in_agg;       /* inside an aggregate's arguments */
-    Block *agg_owner;  /* the innermost query whose columns they use so far */
-    Block *agg_nested; /* whose an aggregate inside them is, and where it stands */
+    bool in_window, in_window_def; /* in a window function's call; in its OVER */
+    bool in_agg;                   /* inside an aggregate's arguments */
+    Block *agg_owner;              /* the innermost query whose columns they use so far */
+    Block *agg_nested;             /* whose an aggregate inside them is, and where it stands */
     int agg_nested_position;
     bool saw_outer;     /* an outer query's column was met since this was last cleared */
     bool has_work_scan; /* the recursive term of WITH RECURSIVE itself */
@@ -392,9 +392,13 @@ tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *ca
 tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out,
                                  Error *err) MUST_CHECK;
 /* ---- window.c */
+/* FOR UPDATE: what PostgreSQL refuses. block NULL: of set operations and VALUES. (locking.c) */
+tcudb_status bind_check_locking(Binder *b, const PgQuery__SelectStmt *stmt, const Block *block, Error *err) MUST_CHECK;
 bool bind_is_window_name(const char *name);
 tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_window_clause(Binder *b, const Block *block, Error *err) MUST_CHECK; /* 42P20: a name twice */
+/* 42P20 if the expression holds a window function's result. */
+tcudb_status bind_window_refuse(const Block *block, const Expr *e, const char *place, Error *err) MUST_CHECK;
 tcudb_status bind_window_rewrite(GroupMap *map, Block *block, Error *err) MUST_CHECK;
 /* The WINDOW nodes of the calls met, on top of plan. */
 tcudb_status bind_window_plan(Binder *b, Block *block, Plan *plan, Plan **out, Error *err) MUST_CHECK;

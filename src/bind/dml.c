@@ -43,6 +43,8 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
     *out = bind_find_table(b, name);
     if (*out != NULL) return no_sequence(table_def(*out), verb, err);
     if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
+    if (bind_foreign_relation(range->schemaname[0] == '\0' ? "pg_catalog" : range->schemaname, range->relname))
+        return error_unsupported(err, position, "%s the relation %s", verb, range->relname);
     bool reads = strcmp(verb, "truncating") != 0 && strcmp(verb, "altering") != 0;
     return bind_no_relation(b, range->schemaname, name, reads ? "an index" : "not a table", position, err);
 }

@@ -56,6 +56,7 @@ static tcudb_status key_from_target(Binder *b, Block *block, Expr *e, ApplyList 
         return error_at(err, SQLSTATE_GROUPING_ERROR, search.found->position,
                         "aggregate functions are not allowed in GROUP BY");
     }
+    TRY(bind_window_refuse(block, e, "GROUP BY", err));
     (void)b;
     for (ApplySpec **at = &post->first; *at != NULL;) {
         ApplySpec *spec = *at;
@@ -151,7 +152,8 @@ static const char *key_name(const Plan *input, const Expr *e)
     return col == NULL ? "?column?" : col->name;
 }
 
-/* One set of all keys and no GROUPING(): a plain AGGREGATE. */
+/* One set of all keys and no GROUPING(): a plain AGGREGATE. HAVING alone makes one group of whatever rows there are:
+ * they are not looked at. */
 static tcudb_status plain_plan(Binder *b, Block *block, const GroupKeys *keys, NamedExpr *groups, Plan *input,
                                Plan **out, Error *err)
 {
@@ -163,6 +165,7 @@ static tcudb_status plain_plan(Binder *b, Block *block, const GroupKeys *keys, N
     }
     for (uint32_t i = 0; i < block->naggs; i++) plan->cols[keys->n + i] = block->aggs[i].col;
     plan->inputs[0] = input;
+    if (plan->ncols == 0) TRY(bind_plan_one_row(b, &plan->inputs[0], err));
     plan->agg.groups = groups;
     plan->agg.ngroups = keys->n;
     plan->agg.aggs = block->aggs;

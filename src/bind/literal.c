@@ -162,7 +162,11 @@ tcudb_status bind_typename(Binder *b, const PgQuery__TypeName *node, Type *out, 
         }
         nmods++;
     }
-    return type_from_name(str_of(name), mods, nmods, position, out, err);
+    tcudb_status status = type_from_name(str_of(name), mods, nmods, position, out, err);
+    bool missing = status == TCUDB_ERROR && err != NULL && strcmp(err->sqlstate, SQLSTATE_UNDEFINED_OBJECT) == 0;
+    if (missing && bind_find_table(b, str_of(name)) != NULL)
+        return error_unsupported(err, position, "the type of a table's rows (%s)", name);
+    return status;
 }
 
 /* ---- casts */

@@ -40,6 +40,7 @@ static tcudb_status find_referred(Binder *b, const TableBuild *t, const PgQuery_
     if (table != NULL) {
         const TableDef *def = table_def(table);
         SequenceDef sequence;
+        if (def->temp != TEMP_NONE && t->temp) return error_unsupported(err, 0, "a foreign key of a temporary table");
         if (def->temp != TEMP_NONE)
             return error_set(err, SQLSTATE_INVALID_TABLE_DEFINITION,
                              "constraints on permanent tables may reference only permanent tables");

@@ -247,6 +247,8 @@ static tcudb_status qualified_column(Binder *b, Block *block, Str table, Str nam
     TRY(find_in_item(item, name, position, &found, err));
     assert(item != NULL);
     if (found == NULL && item->any_case) TRY(find_any_case(item, name, position, &found, err));
+    if (found == NULL && is_system_column(name))
+        return error_unsupported(err, position, "the system column " STR_FMT, STR_ARG(name));
     if (found == NULL) {
         tcudb_status status = error_at(err, SQLSTATE_UNDEFINED_COLUMN, position,
                                        "column " STR_FMT "." STR_FMT " does not exist", STR_ARG(table), STR_ARG(name));

@@ -35,7 +35,7 @@ static tcudb_status refuse_unsupported(Binder *b, const PgQuery__SelectStmt *stm
         return error_unsupported(err, bind_position(b, stmt->into_clause->rel->location),
                                  "SELECT INTO here (use CREATE TABLE AS)");
     }
-    return TCUDB_OK; /* FOR UPDATE locks nothing: there is one writer at a time */
+    return TCUDB_OK;
 }
 
 static tcudb_status bind_targets(Binder *b, Select *s, bool unknowns, Error *err)
@@ -260,6 +260,7 @@ static tcudb_status plain_select(Binder *b, Block *outer, const Block *sibling, 
     TRY(bind_order_and_group(b, &s, err));
     TRY(bind_distinct(b, &s, err));
     TRY(bind_window_clause(b, &s.block, err));
+    TRY(bind_check_locking(b, stmt, &s.block, err));
     TRY(assemble(b, &s, err));
     *out = s.plan;
     return is_with_ties(stmt) ? TCUDB_OK : bind_order_limit(b, &s.block, stmt, s.plan, out, err);
@@ -271,7 +272,10 @@ tcudb_status bind_select(Binder *b, Block *outer, const Block *sibling, const Pg
     TRY(bind_enter(b, err));
     CteEntry *ctes_before = b->ctes;
     tcudb_status status = TCUDB_OK;
-    if (stmt->with_clause != NULL) status = bind_with_push(b, outer, sibling, stmt->with_clause, err);
+    bool plain = stmt->op == PG_QUERY__SET_OPERATION__SETOP_NONE && stmt->n_values_lists == 0;
+    if (!plain) status = bind_check_locking(b, stmt, NULL, err);
+    if (status == TCUDB_OK && stmt->with_clause != NULL)
+        status = bind_with_push(b, outer, sibling, stmt->with_clause, err);
     if (status == TCUDB_OK && stmt->op != PG_QUERY__SET_OPERATION__SETOP_NONE) {
         status = bind_setop(b, outer, sibling, stmt, out, err);
     } else if (status == TCUDB_OK && stmt->n_values_lists > 0) {

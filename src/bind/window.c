@@ -348,9 +348,11 @@ static tcudb_status bind_function(Binder *b, Block *block, const PgQuery__FuncCa
         if (n > 0) memcpy(call->args, args, sizeof *args * n);
         return settle_types(b, call, name, position, err);
     }
+    if (bind_foreign_aggregate(name)) return error_unsupported(err, position, "the aggregate %s", name);
     if (!bind_is_window_name(name)) {
         Expr *ignored = NULL;
-        TRY(bind_call(b, FUNC_FUNCTION, name, args, n, position, position, &ignored, err));
+        if (b->env->find_table_func == NULL || b->env->find_table_func(str_of(name)) == NULL)
+            TRY(bind_call(b, FUNC_FUNCTION, name, args, n, position, position, &ignored, err));
         return error_at(err, SQLSTATE_WRONG_OBJECT_TYPE, position,
                         "OVER specified, but %s is not a window function nor an aggregate function", name);
     }
@@ -359,6 +361,9 @@ static tcudb_status bind_function(Binder *b, Block *block, const PgQuery__FuncCa
 
 static tcudb_status check_place(const Block *block, int position, Error *err)
 {
+    if (block->in_window_def)
+        return error_at(err, SQLSTATE_WINDOWING_ERROR, position,
+                        "window functions are not allowed in window definitions");
     if (block->in_window) {
         return error_at(err, SQLSTATE_WINDOWING_ERROR, position, "window function calls cannot be nested");
     }
@@ -418,8 +423,11 @@ static tcudb_status bind_parts(Binder *b, Block *block, const PgQuery__FuncCall 
         }
         over = named;
     }
-    TRY(fill_window(b, block, over, def, err));
-    return bind_frame(b, block, over, def, call, err);
+    block->in_window_def = true;
+    tcudb_status status = fill_window(b, block, over, def, err);
+    if (status == TCUDB_OK) status = bind_frame(b, block, over, def, call, err);
+    block->in_window_def = false;
+    return status;
 }
 
 tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node, Expr **out, Error *err)
@@ -437,6 +445,30 @@ tcudb_status bind_window(Binder *b, Block *block, const PgQuery__FuncCall *node,
     *out = expr_col(b->arena, call.col.id, call.col.type, position, err);
     TRY_PTR(*out);
     return TCUDB_OK;
+}
+
+typedef struct CallSearch {
+    const WindowDef *defs;
+    const Expr *found;
+} CallSearch;
+
+static bool find_call(void *ctx, const Expr *e)
+{
+    CallSearch *search = ctx;
+    for (const WindowDef *def = search->defs; e->kind == EXPR_COL && def != NULL; def = def->next) {
+        for (uint32_t i = 0; i < def->ncalls; i++)
+            if (e->col == def->calls[i].col.id) search->found = e;
+    }
+    return search->found == NULL;
+}
+
+tcudb_status bind_window_refuse(const Block *block, const Expr *e, const char *place, Error *err)
+{
+    CallSearch search = {block->window_defs, NULL};
+    (void)expr_walk(e, find_call, &search);
+    if (search.found == NULL) return TCUDB_OK;
+    return error_at(err, SQLSTATE_WINDOWING_ERROR, search.found->position, "window functions are not allowed in %s",
+                    place);
 }
 
 /* ---- the nodes */

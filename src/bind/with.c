@@ -150,6 +150,7 @@ static tcudb_status check_refs(Binder *b, const PgQuery__SelectStmt *stmt, const
         return error_at(err, SQLSTATE_INVALID_RECURSION, bind_position(b, search.location),
                         "recursive reference to query \"%s\" must not appear within its non-recursive term", name);
     }
+    if (stmt->with_clause != NULL) find_refs(&stmt->with_clause->base, REF_SUBQUERY, &search);
     find_refs(&stmt->rarg->base, REF_PLAIN, &search);
     if (search.worst == REF_PLAIN) return TCUDB_OK;
     return error_at(err, SQLSTATE_INVALID_RECURSION, bind_position(b, search.location),
@@ -174,6 +175,9 @@ static tcudb_status check_step(Binder *b, const PgQuery__CommonTableExpr *node, 
         return error_at(err, SQLSTATE_FEATURE_NOT_SUPPORTED, position,
                         "OFFSET in a recursive query is not implemented");
     }
+    if (stmt->n_locking_clause > 0)
+        return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
+                         "FOR UPDATE/SHARE in a recursive query is not implemented");
     for (uint32_t i = 0; i < start->ncols; i++) {
         Type types[2] = {start->cols[i].type, step->cols[i].type}, common;
         if (types[1].id == TYPE_UNKNOWN) continue;
@@ -289,6 +293,9 @@ static tcudb_status bind_one(Binder *b, Block *outer, const Block *sibling, cons
                              bool recursive, Error *err)
 {
     int position = bind_position(b, node->location);
+    if (!NODE_IS(node->ctequery, SELECT_STMT) && recursive && mentions(&node->ctequery->base, node->ctename))
+        return error_at(err, SQLSTATE_INVALID_RECURSION, position,
+                        "recursive query \"%s\" must not contain data-modifying statements", node->ctename);
     if (!NODE_IS(node->ctequery, SELECT_STMT)) return bind_step_query(b, outer, sibling, node, err);
     if (node->search_clause != NULL || node->cycle_clause != NULL) {
         return error_unsupported(err, position, "SEARCH and CYCLE");

@@ -77,3 +77,13 @@ update n4 set v = 'abc';
 insert into n4(v) select 'abc';
 select numeric(4,4) '1.0';
 select cast('abc' as numeric(3,1));
+-- Window functions where none may be; HAVING without groups looks at no row.
+create table employees(name text, salary int);
+insert into employees values ('a', 0), ('b', 1);
+select rank() over (order by 1), count(*) from employees group by 1;
+select rank() over (order by rank() over (order by salary)) from employees;
+select sum(rank() over ()) over () from employees;
+select generate_series(1, 3) over () from employees;
+select 1 as one from employees where 1 / salary = 1 having 1 < 2;
+select 1 as one from employees where 1 / salary = 1 having 1 > 2;
+select 1 as one from employees having salary < 2;

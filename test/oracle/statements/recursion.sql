@@ -56,3 +56,8 @@ with recursive e(a, b) as (values (1, 2), (2, 3), (3, 4), (4, 1), (2, 5)), r(n, 
 with recursive e(a, b) as (values (1, 2), (2, 3), (3, 4), (2, 5)), r(n, t) as (select 1, 'x' union all select f.b, r.t || '-' || f.b from (select e.a, e.b from e where e.b < 9) f right join r on f.a = r.n where r.n is not null) select * from r order by 1, 2 limit 12;
 with recursive r(n, t) as (select 1, 'one' union all select r.n + 1, s.t from r left join (values (2, 'two'), (4, 'four')) s(k, t) on s.k = r.n + 1 and length(s.t) + r.n < 9 where r.n < 6) select * from r order by 1;
 with recursive r(n) as (select 1 union all select n + 1 from r where n < 8 and not exists (select from (values (3), (5)) s(k) where s.k = r.n and r.n > 4)) select * from r order by 1;
+with recursive x(n) as (with y as (select 1 from x) select 0 union select * from y) select * from x;
+with recursive outermost(x) as (with innermost as (select 2 from outermost) select * from innermost union select * from outermost) select * from outermost;
+create table changed(a int);
+with recursive t as (insert into changed select * from t) values (false);
+with recursive x(n) as (with y as (select * from x) delete from changed returning a) select * from x;

@@ -1,0 +1,22 @@
+-- FOR UPDATE and its kin: nothing is locked, what PostgreSQL refuses is refused.
+create table t(a int primary key, b int);
+create table u(a int, c int);
+insert into t values (1, 2), (2, 3);
+select * from t for update;
+select * from t, u for share of t nowait;
+select * from t x for update of x skip locked;
+select a from t union select a from u for update;
+values (1) for key share;
+select distinct a from t for no key update;
+select a from t group by a for update;
+select 1 from t having true for update;
+select count(*) from t for share;
+select rank() over () from t for update;
+select generate_series(1, 2) from t for update;
+select * from t for update of x;
+select * from t x for update of t;
+select * from t join u using (a) as j for update of j;
+select * from (t join u using (a)) as j for update of j;
+select * from t, generate_series(1, 2) g for update of g;
+select * from t for update of public.t;
+with recursive x(n) as (select 1 union all select n + 1 from x where n < 3 for update) select * from x;
