@@ -109,7 +109,7 @@ tcudb_status phys_plan(Arena *arena, const ExecEnv *env, const Plan *plan, PhysP
     Chooser c = {arena, env, &phys->fast};
     TRY(check_engine(env, phys, err));
     TRY(plan_ctes(arena, plan, &phys->ctes, &phys->nctes, err));
-    phys->ninfo = plan_col_end(plan);
+    phys->ninfo = plan_col_end(plan, phys->ctes, phys->nctes);
     phys->info = ARENA_ARRAY(arena, ColInfo, phys->ninfo + 1, err);
     TRY_PTR(phys->info);
     for (uint32_t i = 0; i < phys->nctes; i++) phys_collect_info(phys->info, phys->ninfo, phys->ctes[i]->plan);

@@ -152,8 +152,7 @@ tcudb_status card_collect(Opt *opt, const Plan *plan, Error *err)
     uint32_t n = 0;
     TRY(reserve(opt, opt->env->next_col, err));
     TRY(plan_ctes(opt->arena, plan, &ctes, &n, err));
-    for (uint32_t i = 0; i < n; i++) TRY(reserve(opt, plan_col_end(ctes[i]->plan), err));
-    TRY(reserve(opt, plan_col_end(plan), err));
+    TRY(reserve(opt, plan_col_end(plan, ctes, n), err));
     for (uint32_t i = 0; i < n; i++) collect(opt, ctes[i]->plan);
     collect(opt, plan);
     return TCUDB_OK;

@@ -74,13 +74,9 @@ static tcudb_status settle_next_col(Opt *opt, Error *err)
 {
     Cte **ctes = NULL;
     uint32_t n = 0;
-    ColId *next = &opt->env->next_col, end = plan_col_end(opt->statement);
     TRY(plan_ctes(opt->arena, opt->statement, &ctes, &n, err));
-    if (*next < end) *next = end;
-    for (uint32_t i = 0; i < n; i++) {
-        end = plan_col_end(ctes[i]->plan);
-        if (*next < end) *next = end;
-    }
+    ColId end = plan_col_end(opt->statement, ctes, n);
+    if (opt->env->next_col < end) opt->env->next_col = end;
     return TCUDB_OK;
 }
 

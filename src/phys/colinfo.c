@@ -10,6 +10,8 @@
 #include "phys/phys.h"
 #include "type/datetime.h"
 
+#include <assert.h>
+
 static void scan_bounds(const Table *table, uint32_t column, ColInfo *info)
 {
     bool any = false;
@@ -27,10 +29,11 @@ static void scan_bounds(const Table *table, uint32_t column, ColInfo *info)
     info->has_bounds = true;
 }
 
-static void scan_info(ColInfo *all, const Plan *plan)
+static void scan_info(ColInfo *all, ColId n, const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->ncols; i++) {
         uint32_t column = plan->scan.columns[i];
+        assert(plan->cols[i].id < n);
         if (column == ROWID_COLUMN) continue;
         ColInfo *info = &all[plan->cols[i].id];
         *info = (ColInfo){.table = plan->scan.table, .column = column};
@@ -175,7 +178,7 @@ void phys_collect_info(ColInfo *all, ColId n, const Plan *plan)
 {
     for (uint32_t i = 0; i < plan->ninputs; i++) phys_collect_info(all, n, plan->inputs[i]);
     switch (plan->kind) {
-    case PLAN_SCAN: scan_info(all, plan); break;
+    case PLAN_SCAN: scan_info(all, n, plan); break;
     case PLAN_PROJECT: named_info(all, n, plan->project.exprs, plan->ncols); break;
     case PLAN_AGGREGATE: named_info(all, n, plan->agg.groups, plan->agg.ngroups); break;
     case PLAN_CONTRACT: named_info(all, n, plan->contract.groups, plan->contract.ngroups); break;

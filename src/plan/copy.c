@@ -177,7 +177,7 @@ static tcudb_status copy_node(Copier *c, const Plan *plan, Plan **out, Error *er
 
 tcudb_status plan_copy(Arena *arena, const Plan *plan, ColId *next_col, Plan **out, Error *err)
 {
-    Copier c = {.arena = arena, .next = next_col, .end = plan_col_end(plan)};
+    Copier c = {.arena = arena, .next = next_col, .end = plan_col_end(plan, NULL, 0)};
     assert(*next_col > 0);
     c.map = ARENA_ARRAY(arena, ColId, c.end, err);
     TRY_PTR(c.map);

@@ -83,11 +83,7 @@ tcudb_status plan_free_cols(Arena *arena, Plan *plan, ColId **list, uint32_t *n,
     Cte **ctes = NULL;
     uint32_t nctes = 0;
     TRY(plan_ctes(arena, plan, &ctes, &nctes, err));
-    FreeWalk walk = {.arena = arena, .end = plan_col_end(plan), .list = list, .n = n};
-    for (uint32_t i = 0; i < nctes; i++) {
-        ColId end = plan_col_end(ctes[i]->plan);
-        if (end > walk.end) walk.end = end;
-    }
+    FreeWalk walk = {.arena = arena, .end = plan_col_end(plan, ctes, nctes), .list = list, .n = n};
     walk.defined = ARENA_ARRAY(arena, uint64_t, bit_words(walk.end), err);
     TRY_PTR(walk.defined);
     mark_defined(&walk, plan);

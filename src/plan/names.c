@@ -67,9 +67,11 @@ static ColId max_id(const Plan *plan, ColId end)
     return end;
 }
 
-ColId plan_col_end(const Plan *plan)
+ColId plan_col_end(const Plan *plan, Cte *const *ctes, uint32_t nctes)
 {
-    return max_id(plan, 1);
+    ColId end = max_id(plan, 1);
+    for (uint32_t i = 0; i < nctes; i++) end = max_id(ctes[i]->plan, end);
+    return end;
 }
 
 static void note(PlanNames *names, const PlanCol *col)
@@ -91,7 +93,7 @@ static tcudb_status fill(PlanNames *names, const Plan *plan, CteList *ctes, Erro
 {
     tcudb_status status = cte_list_collect(ctes, plan, err);
     if (status != TCUDB_OK) return status;
-    names->end = plan_col_end(plan);
+    names->end = plan_col_end(plan, NULL, 0);
     for (uint32_t i = 0; i < ctes->n; i++) names->end = max_id(ctes->ctes[i]->plan, names->end);
     names->names = mem_alloc_zero(names->mem, names->end * sizeof *names->names, err);
     TRY_PTR(names->names);

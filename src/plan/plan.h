@@ -366,7 +366,7 @@ bool plan_modifies(PlanKind kind);
 bool plan_writes(const Plan *plan);
 /* The distinct CTEs that the plan scans, those they scan themselves first. Appends to *list. */
 tcudb_status plan_ctes(Arena *arena, const Plan *plan, Cte ***list, uint32_t *n, Error *err) MUST_CHECK;
-/* One more than the largest ColId in the plan and its CTEs. */
-ColId plan_col_end(const Plan *plan);
+/* One more than the largest ColId in the plan and these CTEs. */
+ColId plan_col_end(const Plan *plan, Cte *const *ctes, uint32_t nctes);
 
 #endif

@@ -22,3 +22,8 @@ set tcudb.optimizer = off;
 with w as (select a from cw where a > (select count(*) from cw d where d.b < cw.b and d.a <> cw.a)), x as (select a from w where a > 2) select a from x union all select a from w order by 1;
 with w as (select a from cw), x as (select a from w where a > 2), y as (select a from cw where exists (select 1 from x where x.a = cw.b + 2)) select a from y union all select a from x union all select a from w order by 1;
 reset tcudb.optimizer;
+-- Columns that only the CTE's plan has, made after all of the statement's.
+create table ci(a int, b int, c int);
+insert into ci select i % 4, i % 5, i % 7 from generate_series(1, 30) i;
+with w as (select s.*, count(o2) over (partition by o1) as w from (select count(*) filter (where a <> b and 5 < c) as o0, count(*) as o1, sum(distinct nullif(c, b)) as o2 from ci where c between 5 and 7) s) select o0, o1, o2 from w where o2 is not null union all select o0, o1, o2 from w where o2 in (7, 11);
+with w as (select a, count(distinct b) n, count(distinct c) m, sum(distinct c) s from ci group by rollup (a)) select * from w where n > 1 union all select * from w where n > 2 order by 1, 2, 3, 4;
