@@ -6,7 +6,7 @@
  * of a join whose columns it uses, below aggregates if it uses only group columns, into both inputs of
  * set operations, below sorts and DISTINCT, and ends in a scan's filters or, where it uses both sides, in
  * a join's conditions. An outer join whose NULL-extended rows a predicate above rejects becomes the
- * narrower kind first.
+ * narrower kind first. The value of a scalar subquery, joined to every row, moves to the input that is tested by it.
  * Right because: a conjunct keeps rows where it is true; NULL and FALSE drop a row alike, above and
  * below. Bags: each row is tested by itself, so multiplicities stay. Outer joins: a predicate on the
  * preserved side commutes with padding, one on the other side does not and stays (or narrows the join);
@@ -181,6 +181,37 @@ static tcudb_status push_join(Opt *opt, Plan *join, ExprList *preds, const ExprL
     return push(opt, &join->inputs[1], &split.right, &hints_right, err);
 }
 
+/* The only input of a join to whose rows what is asked of `value` belongs. */
+static bool asking_side(const Plan *join, const Plan *value, const ExprList *preds, uint32_t *side)
+{
+    bool inner = join->kind == PLAN_JOIN && join->join.kind == JOIN_INNER, sides[2] = {false, false};
+    if (!inner && (join->kind != PLAN_JOIN || !(join_left_only(join->join.kind) || join->join.kind == JOIN_SINGLE)))
+        return false;
+    for (uint32_t i = 0; i < preds->n; i++) {
+        const Expr *e = preds->items[i];
+        if (!expr_touches(e, value)) continue;
+        if (join->join.kind == JOIN_MARK && expr_has_col(e, join->join.mark.id)) return false;
+        for (uint32_t s = 0; s < 2; s++) sides[s] |= expr_touches(e, join->inputs[s]);
+    }
+    *side = sides[1];
+    return sides[0] != sides[1] && (inner || sides[0]);
+}
+
+/* A value that a subquery gives every row alike may join the rows of any input; the input that is tested by it gets it,
+ * so that fewer rows are joined. */
+static tcudb_status sink_value(Opt *opt, Plan **slot, const ExprList *preds, Error *err)
+{
+    Plan *single = *slot, *below = single->inputs[0];
+    uint32_t side;
+    if (!asking_side(below, single->inputs[1], preds, &side)) return plan_widen(opt, single, err);
+    single->inputs[0] = below->inputs[side];
+    below->inputs[side] = single;
+    *slot = below;
+    opt->changed = true;
+    TRY(sink_value(opt, &below->inputs[side], preds, err));
+    return plan_widen(opt, below, err);
+}
+
 static tcudb_status push_apply(Opt *opt, Plan *apply, ExprList *preds, const ExprList *hints, Error *err)
 {
     ExprList left = {0}, right = {0}, above = {0}, none = {0};
@@ -282,7 +313,9 @@ static tcudb_status push_node(Opt *opt, Plan **slot, ExprList *preds, const Expr
     switch (plan->kind) {
     case PLAN_FILTER: return push_filter(opt, slot, preds, hints, err);
     case PLAN_PROJECT: return push_project(opt, plan, preds, hints, err);
-    case PLAN_JOIN: return push_join(opt, plan, preds, hints, err);
+    case PLAN_JOIN:
+        if (plan->join.kind == JOIN_SINGLE && plan->join.nconds == 0) TRY(sink_value(opt, slot, preds, err));
+        return push_join(opt, *slot, preds, hints, err);
     case PLAN_APPLY: return push_apply(opt, plan, preds, hints, err);
     case PLAN_AGGREGATE: return push_aggregate(opt, plan, preds, err);
     case PLAN_SET_OP: return push_set_op(opt, plan, preds, err);

@@ -1,0 +1,21 @@
+-- The value of a scalar subquery goes to the table that is tested by it; more than one row is an error where a row asks.
+create table sa(a int, b int);
+create table sb(b int, c int);
+create table sc(c int, d text);
+insert into sa select i, i % 7 from generate_series(1, 50) i;
+insert into sb select i % 7, i % 5 from generate_series(1, 20) i;
+insert into sc select i % 5, 'd' || i from generate_series(1, 8) i;
+select count(*), sum(sa.a), max(sc.d) from sa, sb, sc where sa.b = sb.b and sb.c = sc.c and sb.c = (select distinct c from sc where d in ('d3', 'd8'));
+select count(*), sum(sa.a) from sa, sb, sc where sa.b = sb.b and sb.c = sc.c and sa.a > (select distinct c + 10 from sc where c = 2) and sc.d < (select distinct 'd' || b from sb where b = 6);
+select count(*) from sa, sb where sa.b = sb.b and sa.a = (select c from sc where c > 77);
+select count(*) from sa, sb where sa.b = sb.b and (select c from sc where c > 77) is null and sa.a + coalesce((select c from sc where c > 77), 0) > 40;
+select count(*) from sa, sb where sa.b = sb.b and sa.a + sb.c > (select distinct c from sc where c = 4);
+select count(*) from sa, sb where sa.b = sb.b and sa.a > (select c from sc where c = 2);
+select count(*) from sa, sb where sa.b = sb.b and sa.a > 1000 and sa.a > (select c from sc where c = 2);
+select count(*) from sa left join sb on sa.b = sb.b where sb.c is distinct from (select distinct c from sc where c = 2);
+select count(*) from sa left join sb on sa.b = sb.b and sb.c > 3 where sa.a < (select distinct c * 10 from sc where c = 2);
+select count(*) from sa where sa.b in (select b from sb) and sa.a < (select distinct c * 10 from sc where c = 2) and not exists (select from sc where sc.c = sa.a);
+select count(*) from sa, sb where sa.b = sb.b and case when sa.a > 3 then sa.a = (select distinct c * 10 from sc where c = 2) else sa.b in (select c from sc) end;
+select sa.a, (select distinct c from sc where c = 2) from sa, sb where sa.b = sb.b and sb.c = (select distinct c from sc where c = 1) and sa.a = (select distinct c + 2 from sc where c = 1) order by 1;
+update sa set b = 100 from sb where sa.b = sb.b and sa.a = (select distinct c + 40 from sc where c = 1);
+select * from sa where b = 100;
