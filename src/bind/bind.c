@@ -110,6 +110,15 @@ static tcudb_status finish_steps(const Binder *b, Stmt *stmt, Error *err)
     return TCUDB_OK;
 }
 
+/* The numbers of their parameters. */
+static void finish_counts(const Binder *b, Stmt *stmt)
+{
+    uint32_t first = b->nparams > b->env->nparam_types ? b->nparams : b->env->nparam_types;
+    for (uint32_t i = 0; i < b->ncounts; i++) b->counts[i].param->param = first + i;
+    stmt->counts = b->counts;
+    stmt->ncounts = b->ncounts;
+}
+
 tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, Stmt **out, Error *err)
 {
     Binder binder = {.arena = arena, .env = env, .ast = ast, .next_col = 1};
@@ -117,6 +126,7 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     TRY_PTR(stmt);
     stmt->ast = ast;
     TRY(bind_any(&binder, ast->node, stmt, err));
+    finish_counts(&binder, stmt);
     TRY(bind_with_finish(&binder, err));
     TRY(finish_params(&binder, stmt, err));
     TRY(finish_steps(&binder, stmt, err));

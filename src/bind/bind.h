@@ -56,6 +56,14 @@ typedef struct StmtStep {
     Str table;      /* that it changes */
 } StmtStep;
 
+/* A subquery of LIMIT or OFFSET: runs once before the plan that has it, as a parameter behind the statement's own. */
+typedef struct StmtCount {
+    Plan *plan;  /* of one row and column */
+    Expr *param; /* in the plan */
+    Value value;
+    bool known;
+} StmtCount;
+
 typedef struct Stmt {
     StmtKind kind;
     ColId next_col;                                      /* first unused column id */
@@ -92,6 +100,8 @@ typedef struct Stmt {
     uint32_t nsequences;
     const StmtStep *steps;
     uint32_t nsteps;
+    StmtCount *counts;
+    uint32_t ncounts;
     bool merge;              /* the steps are all: the first one's rows are those to be changed */
     bool merge_again;        /* the first step looks for rows that would be changed twice, the others join anew */
     uint32_t merge_rowid;    /* of that one's columns the row id; the last is the number of the clause */

@@ -52,6 +52,8 @@ typedef struct Binder {
     bool temp_used;  /* the text itself, not a view in it, names a temporary table */
     StmtStep *steps; /* data-modifying queries of WITH */
     uint32_t nsteps, cap_steps;
+    StmtCount *counts; /* subqueries of LIMIT */
+    uint32_t ncounts, cap_counts;
     Str *sequences; /* that the statement's functions name */
     uint32_t nsequences, cap_sequences;
     const TableDef *new_sequences; /* of serial columns that it defines */

@@ -125,34 +125,70 @@ static bool find_column(void *ctx, const Expr *e)
     return true;
 }
 
+/* Not the columns of the query itself, nor of one around it. */
+static tcudb_status no_columns(const Block *block, bool any, int position, const char *what, Error *err)
+{
+    if (!any) return TCUDB_OK;
+    if (block->saw_outer) return error_unsupported(err, position, "an outer query's column in %s", what);
+    return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, position, "argument of %s must not contain variables",
+                    what);
+}
+
+/* An expression with subqueries: one row that is made before, and a parameter in its place. */
+static tcudb_status count_param(Binder *b, const Block *block, const ApplyList *list, const char *what, Expr **e,
+                                Error *err)
+{
+    Plan *plan = NULL;
+    ColId *cols = NULL;
+    uint32_t n = 0;
+    const NamedExpr value = {bind_new_col(b, (*e)->type, "count"), *e};
+    TRY(bind_plan_one_row(b, &plan, err));
+    TRY(bind_plan_apply(b, plan, list, &plan, err));
+    TRY(plan_project(b->arena, plan, &value, 1, &plan, err));
+    TRY(plan_free_cols(b->arena, plan, &cols, &n, err));
+    TRY(no_columns(block, n > 0, list->first->position, what, err));
+    Expr *param = expr_node(b->arena, EXPR_PARAM, (*e)->type, NULL, 0, (*e)->position, err);
+    TRY_PTR(param);
+    param->param = UINT32_MAX; /* until all others have a number */
+    TRY_PTR(b->counts = ARENA_MORE(b->arena, b->counts, b->ncounts, &b->cap_counts, err));
+    b->counts[b->ncounts++] = (StmtCount){.plan = plan, .param = param};
+    *e = param;
+    return TCUDB_OK;
+}
+
+/* As bigint. */
+static tcudb_status count_type(Binder *b, Expr *e, const char *what, Expr **out, Error *err)
+{
+    Type wide = TYPE(TYPE_INT8);
+    const Func *cast = NULL;
+    if (e->type.id != TYPE_UNKNOWN && func_cast(e->type, wide, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK)
+        return error_at(err, SQLSTATE_DATATYPE_MISMATCH, e->position, "argument of %s must be type bigint, not type %s",
+                        what, type_base_name(e->type));
+    return bind_coerce(b, e, wide, CAST_ASSIGNMENT, e->position, out, err);
+}
+
 static tcudb_status limit_expr(Binder *b, Block *block, const Node *node, Place place, const char *what, Expr **out,
                                Error *err)
 {
     *out = NULL;
     if (node == NULL) return TCUDB_OK;
     ApplyList list = {0};
+    const CteUse *uses = b->cte_uses;
     block->place = place;
     block->applies = &list;
     Expr *e = NULL;
     TRY(bind_expr(b, block, node, &e, err));
-    if (list.first != NULL) return error_unsupported(err, list.first->position, "a subquery in %s", what);
-    const Expr *column = NULL;
-    (void)expr_walk(e, find_column, &column);
-    if (column != NULL && !block->saw_outer) {
-        return error_at(err, SQLSTATE_INVALID_COLUMN_REFERENCE, column->position,
-                        "argument of %s must not contain variables", what);
+    if (list.first == NULL) {
+        const Expr *column = NULL;
+        (void)expr_walk(e, find_column, &column);
+        TRY(no_columns(block, column != NULL, column == NULL ? 0 : column->position, what, err));
     }
-    if (column != NULL) return error_unsupported(err, column->position, "an outer query's column in %s", what);
     if (bind_is_null_const(e)) return TCUDB_OK; /* LIMIT ALL, LIMIT NULL */
-    Type wide = TYPE(TYPE_INT8);
-    if (e->type.id != TYPE_UNKNOWN) {
-        const Func *cast = NULL;
-        if (func_cast(e->type, wide, CAST_ASSIGNMENT, 0, &cast, NULL) != TCUDB_OK) {
-            return error_at(err, SQLSTATE_DATATYPE_MISMATCH, e->position,
-                            "argument of %s must be type bigint, not type %s", what, type_base_name(e->type));
-        }
-    }
-    return bind_coerce(b, e, wide, CAST_ASSIGNMENT, e->position, out, err);
+    TRY(count_type(b, e, what, out, err));
+    if (list.first == NULL) return TCUDB_OK;
+    if (b->cte_uses != uses)
+        return error_unsupported(err, list.first->position, "a WITH query in a subquery of %s", what);
+    return count_param(b, block, &list, what, out, err);
 }
 
 tcudb_status bind_order_counts(Binder *b, Block *block, const PgQuery__SelectStmt *stmt, Expr **limit, Expr **offset,

@@ -250,6 +250,8 @@ static tcudb_status bind_explain(Binder *b, const PgQuery__ExplainStmt *node, St
     TRY(bind_any(b, node->query, inner, err));
     inner->steps = b->steps;
     inner->nsteps = b->nsteps;
+    inner->counts = b->counts;
+    inner->ncounts = b->ncounts;
     stmt->inner = inner;
     return TCUDB_OK;
 }

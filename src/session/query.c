@@ -82,9 +82,9 @@ static ExecEnv exec_env(Run *run)
     };
 }
 
-tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out, Error *err)
+static tcudb_status make_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out,
+                              Error *err)
 {
-    TRY(session_set_up(run, err));
     OptEnv opt = opt_env(run, stmt);
     TRY(opt_run_traced(&opt, &plan, trace, ctx, err));
     ExecEnv exec = exec_env(run);
@@ -101,6 +101,46 @@ tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *
     if (status == TCUDB_OK && session->measure != NULL)
         session->measure(session->measure_ctx, phys, run->report.seconds);
     return status;
+}
+
+/* ---- subqueries of LIMIT ------------------------------------------------------------------------ */
+
+static tcudb_status keep_count(void *ctx, const Batch *batch, Error *err)
+{
+    (void)err;
+    if (batch->n > 0) *(Value *)ctx = vec_value(&batch->cols[0], batch_row(batch, 0));
+    return TCUDB_OK;
+}
+
+/* Runs those that are not known yet; an inner one comes before the one that has it. */
+static tcudb_status find_counts(Run *run, const Stmt *stmt, Error *err)
+{
+    if (stmt->ncounts == 0) return TCUDB_OK;
+    uint32_t first = stmt->counts[0].param->param, own = run->nparams < first ? run->nparams : first;
+    Value *params = ARENA_ARRAY(run->arena, Value, first + stmt->ncounts, err);
+    TRY_PTR(params);
+    if (own > 0) memcpy(params, run->params, own * sizeof *params);
+    run->params = params;
+    for (uint32_t i = 0; i < stmt->ncounts; i++) {
+        StmtCount *count = &stmt->counts[i];
+        PhysPlan *phys = NULL;
+        run->nparams = first + i;
+        if (!count->known) {
+            TRY(make_plan(run, stmt, count->plan, NULL, NULL, &phys, err));
+            TRY(session_exec(run, phys, keep_count, &count->value, err));
+            count->known = true;
+        }
+        params[first + i] = count->value;
+    }
+    run->nparams = first + stmt->ncounts;
+    return TCUDB_OK;
+}
+
+tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out, Error *err)
+{
+    TRY(session_set_up(run, err));
+    TRY(find_counts(run, stmt, err));
+    return make_plan(run, stmt, plan, trace, ctx, out, err);
 }
 
 typedef struct PlanRun {
