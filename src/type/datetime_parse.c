@@ -445,7 +445,7 @@ static Verdict decode_word(Decoder *d, const char *word)
         d->bc = word[0] == 'b';
         return GOOD;
     }
-    if (strcmp(word, "infinity") == 0 || strcmp(word, "inf") == 0) {
+    if (strcmp(word, "infinity") == 0) {
         d->special = 1;
         return GOOD;
     }
@@ -498,7 +498,7 @@ static Verdict decode_field(Decoder *d, uint32_t *i)
     case FIELD_ZONE: return decode_zone(d, f->text);
     case FIELD_DATE: return decode_date(d, f->text);
     case FIELD_SPECIAL:
-        if (strcmp(f->text + 1, "infinity") != 0 && strcmp(f->text + 1, "inf") != 0) return BAD_FORMAT;
+        if (strcmp(f->text + 1, "infinity") != 0) return BAD_FORMAT;
         d->special = f->text[0] == '-' ? -1 : 1;
         return GOOD;
     case FIELD_WORD: break;

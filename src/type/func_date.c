@@ -447,15 +447,15 @@ KERNEL(interval_finite_test)
     return TCUDB_OK;
 }
 
-/* year as SQL writes it: negative years are BC, there is no year 0. */
-static tcudb_status check_civil(int32_t year, int32_t month, int32_t day, Civil *out, Error *err)
+/* year as SQL writes it: negative years are BC, there is no year 0. astronomical: how the message has it. */
+static tcudb_status check_civil(int32_t year, int32_t month, int32_t day, bool astronomical, Civil *out, Error *err)
 {
     *out = (Civil){year < 0 ? year + 1 : year, month, day};
     if (year != 0 && month >= 1 && month <= 12 && day >= 1 && day <= days_in_month(out->year, month) &&
         out->year > -4713 && out->year <= 5874897)
         return TCUDB_OK;
-    return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "date field value out of range: %d-%02d-%02d", year, month,
-                     day);
+    return error_set(err, SQLSTATE_DATETIME_FIELD_OVERFLOW, "date field value out of range: %d-%02d-%02d",
+                     astronomical ? out->year : year, month, day);
 }
 
 #define INT4_AT(k) (((const int32_t *)args[k].data)[row * STRIDE(args[k])])
@@ -466,7 +466,7 @@ KERNEL(make_date)
     EACH_ROW(i, row)
     {
         Civil c;
-        TRY(check_civil(INT4_AT(0), INT4_AT(1), INT4_AT(2), &c, err));
+        TRY(check_civil(INT4_AT(0), INT4_AT(1), INT4_AT(2), true, &c, err));
         to[row] = date_from_civil(c);
     }
     return TCUDB_OK;
@@ -491,7 +491,7 @@ KERNEL(make_timestamp)
     {
         Civil c;
         int64_t time = 0;
-        TRY(check_civil(INT4_AT(0), INT4_AT(1), INT4_AT(2), &c, err));
+        TRY(check_civil(INT4_AT(0), INT4_AT(1), INT4_AT(2), false, &c, err));
         TRY(make_time(INT4_AT(3), INT4_AT(4), seconds[row * STRIDE(args[5])], &time, err));
         Moment m = {.date = c};
         TRY(timestamp_join(m, &to[row], err));

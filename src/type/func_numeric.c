@@ -705,27 +705,29 @@ KERNEL(numeric_to_float4)
     return TCUDB_OK;
 }
 
+/* digits: what is significant. */
+static tcudb_status store_float(double v, int digits, Vector *out, uint32_t row, Error *err)
+{
+    int128 scaled;
+    if (out->phys == PHYS_NUM) {
+        Num *to = (Num *)out->data + row;
+        return digits == 6 ? num_from_float4((float)v, to, err) : num_from_float8(v, to, err);
+    }
+    TRY(num_scaled_from_float(v, digits, out->type, &scaled, err));
+    return store_scaled(scaled, out, row);
+}
+
 KERNEL(float4_to_numeric)
 {
     const float *a = args[0].data;
-    EACH_ROW(i, row)
-    {
-        Num v;
-        TRY(num_from_float4(a[row * STRIDE(args[0])], &v, err));
-        TRY(store_num(v, out, row, err));
-    }
+    EACH_ROW(i, row) TRY(store_float((double)a[row * STRIDE(args[0])], 6, out, row, err));
     return TCUDB_OK;
 }
 
 KERNEL(float8_to_numeric)
 {
     const double *a = args[0].data;
-    EACH_ROW(i, row)
-    {
-        Num v;
-        TRY(num_from_float8(a[row * STRIDE(args[0])], &v, err));
-        TRY(store_num(v, out, row, err));
-    }
+    EACH_ROW(i, row) TRY(store_float(a[row * STRIDE(args[0])], 15, out, row, err));
     return TCUDB_OK;
 }
 

@@ -264,15 +264,22 @@ static Verdict add_unit(Reader *r, Unit unit, int64_t count, double part)
 
 /* ---- reading fields -------------------------------------------------------------------------- */
 
-static bool whole_number(const char **at, int64_t *out)
+static bool signed_number(const char **at, bool negative, int64_t *out)
 {
     int64_t v = 0;
     const char *p = *at;
-    for (; digit(*p); p++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *p - '0', &v)) return false;
+    for (; digit(*p); p++) {
+        int64_t d = negative ? '0' - *p : *p - '0';
+        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, d, &v)) return false;
+    }
     *at = p;
     *out = v;
     return true;
+}
+
+static bool whole_number(const char **at, int64_t *out)
+{
+    return signed_number(at, false, out);
 }
 
 static bool point_part(const char *p, double *part)
@@ -339,8 +346,7 @@ static Verdict read_number(Reader *r, const Field *f, Unit unit)
     const char *p = f->text;
     int64_t count;
     double part = 0;
-    if (!whole_number(&p, &count)) return OVERFLOW;
-    if (f->negative) count = -count;
+    if (!signed_number(&p, f->negative, &count)) return OVERFLOW;
     if (*p == '-') {
         return read_year_month(r, f, p + 1, count);
     }

@@ -474,6 +474,18 @@ int num_compare(Num a, Num b)
 
 /* ---- casts --------------------------------------------------------------------------------- */
 
+static tcudb_status field_overflow(Type to, bool infinite, Error *err)
+{
+    tcudb_status status = error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow");
+    int integer = to.precision - to.scale;
+    if (infinite)
+        error_detail(err, "A field with precision %d, scale %d cannot hold an infinite value.", to.precision, to.scale);
+    else
+        error_detail(err, "A field with precision %d, scale %d must round to an absolute value less than %s%d.",
+                     to.precision, to.scale, integer == 0 ? "" : "10^", integer == 0 ? 1 : integer);
+    return status;
+}
+
 tcudb_status num_to_scaled(Num a, Type to, int128 *value, Error *err)
 {
     assert(to.precision > 0);
@@ -482,14 +494,7 @@ tcudb_status num_to_scaled(Num a, Type to, int128 *value, Error *err)
     } else if (num_rescale(a.value, a.scale, to.scale, value) && magnitude(*value) < (uint128)num_pow10(to.precision)) {
         return TCUDB_OK;
     }
-    tcudb_status status = error_set(err, SQLSTATE_NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow");
-    int integer = to.precision - to.scale;
-    if (a.kind != NUM_FINITE)
-        error_detail(err, "A field with precision %d, scale %d cannot hold an infinite value.", to.precision, to.scale);
-    else
-        error_detail(err, "A field with precision %d, scale %d must round to an absolute value less than %s%d.",
-                     to.precision, to.scale, integer == 0 ? "" : "10^", integer == 0 ? 1 : integer);
-    return status;
+    return field_overflow(to, a.kind != NUM_FINITE, err);
 }
 
 tcudb_status num_to_int8(Num a, const char *type_name_, int64_t lo, int64_t hi, int64_t *out, Error *err)
@@ -549,6 +554,14 @@ static tcudb_status from_float(double v, int digits, Num *out, Error *err)
     char text[64];
     snprintf(text, sizeof text, "%.*g", digits, v);
     return num_parse(str_of(text), out, err);
+}
+
+tcudb_status num_scaled_from_float(double v, int digits, Type to, int128 *value, Error *err)
+{
+    Num a = NUM_INT(0);
+    if (isfinite(v) && fabs(v) >= 1e38) return field_overflow(to, false, err);
+    if (!(fabs(v) < 1e-40)) TRY(from_float(v, digits, &a, err)); /* what is smaller rounds to 0 at any scale */
+    return num_to_scaled(a, to, value, err);
 }
 
 tcudb_status num_from_float8(double v, Num *out, Error *err)

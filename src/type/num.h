@@ -63,6 +63,9 @@ tcudb_status num_to_int8(Num a, const char *type_name, int64_t lo, int64_t hi, i
 /* To numeric(p,s): rounds, then checks the field width. value receives the scaled integer. */
 tcudb_status num_to_scaled(Num a, Type to, int128 *value, Error *err) MUST_CHECK;
 
+/* Both: of a float's significant digits. */
+tcudb_status num_scaled_from_float(double v, int digits, Type to, int128 *value, Error *err) MUST_CHECK;
+
 /* Text: as numeric_in (spaces around it, exponent, NaN, Infinity). */
 tcudb_status num_parse(Str text, Num *out, Error *err) MUST_CHECK;
 enum { NUM_TEXT_MAX = 304 };

@@ -215,7 +215,10 @@ static bool negative(const Value *value)
     switch (value->type.id) {
     case TYPE_FLOAT8: return value->f64 < 0 || isnan(value->f64);
     case TYPE_INTERVAL: return value_compare(value, &(Value){.type = TYPE(TYPE_INTERVAL)}) < 0;
-    default: return value_num(value).kind == NUM_FINITE && value_num(value).value < 0;
+    default: {
+        Num v = value_num(value);
+        return v.kind == NUM_NAN || v.kind == NUM_NINF || (v.kind == NUM_FINITE && v.value < 0);
+    }
     }
 }
 

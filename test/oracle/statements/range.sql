@@ -29,3 +29,7 @@ select a, count(*) over w, sum(n) over w from t window w as (order by a range 1 
 select g, sum(a), sum(sum(a)) over (order by g range between 1 preceding and 1 following) from t group by g;
 select i % 7 as k, i, sum(i) over (partition by i % 7 order by i range between 10 preceding and 10 following) from generate_series(1, 3000) i order by i limit 20;
 select sum(x) from (select count(*) over (order by i % 100 range between 3 preceding and 2 following) as x from generate_series(1, 20000) i) q;
+-- Offsets that are no size.
+select sum(x) over (order by x range between 1.1 preceding and 'NaN' following) from (values (1.0),(2)) t(x);
+select sum(x) over (order by x range between 1.1 preceding and 'inf' following) from (values (1.0),(2)) t(x);
+select sum(x) over (order by x range between '-inf' preceding and 'inf' following) from (values (1.0),(2)) t(x);
