@@ -373,6 +373,9 @@ class Gen:
 
     def ctes(self):
         body, cols = self.cte_body()
+        union = self.chance(0.4)
+        if not union:  # joined with itself below: as bound, too, that must not explode
+            body = f"SELECT DISTINCT {', '.join(n for n, _ in cols)} FROM ({body}) d"
         cols = [(n, "num" if k == "avg" else k) for n, k in cols]
         asked = self.r.randrange(len(cols))
         text = f"WITH w {self.pick(['AS', 'AS', 'AS', 'AS MATERIALIZED', 'AS NOT MATERIALIZED'])} ({body})"
@@ -383,7 +386,7 @@ class Gen:
             text += f", x AS (SELECT {', '.join(c.sql for c in scope)} FROM w {alias}{where})"
             names = ["w", "x", "x"]
         scans = [(self.pick(names), *self.cte_scan("w", cols, asked)) for _ in range(self.pick([2, 2, 3]))]
-        if self.chance(0.4):
+        if union:
             parts = [f"SELECT {', '.join(c.sql for c in scope)} FROM {name} {alias}" + (" WHERE " + " AND ".join(conds) if conds else "")
                      for name, alias, scope, conds in scans]
             return f"{text} {' UNION ALL '.join(parts)};"
@@ -424,7 +427,8 @@ class Gen:
             outs = padded
         elif self.chance(0.5):
             outs += f", {self.pick(cols).sql} AS p, coalesce({self.pick(cols).sql}::text, 'none') AS q"
-        join = self.pick([f"({left}) LEFT JOIN {right}", f"{right} RIGHT JOIN ({left})"]) if " JOIN " in left else f"{left} LEFT JOIN {right}"
+        several = len({c.sql.split(".")[0] for c in scope}) > 1
+        join = self.pick([f"({left}) LEFT JOIN {right}", f"{right} RIGHT JOIN ({left})"]) if several else f"{left} LEFT JOIN {right}"
         if self.chance(0.3):
             third, others = self.relation(0)
             join = f"{join} ON {on} {self.pick(['JOIN', 'LEFT JOIN'])} {third}"
