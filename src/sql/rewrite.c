@@ -49,7 +49,8 @@ static bool table_place(const SqlToken *tokens, uint32_t i, uint8_t state)
 {
     if ((state & LEVEL_FROM) == 0 || i == 0) return false;
     int before = tokens[i - 1].kind;
-    return before == PG_QUERY__TOKEN__FROM || before == PG_QUERY__TOKEN__JOIN || before == PG_QUERY__TOKEN__ASCII_44 ||
+    if (before == PG_QUERY__TOKEN__FROM) return !is_distinct_from(tokens, i - 1);
+    return before == PG_QUERY__TOKEN__JOIN || before == PG_QUERY__TOKEN__ASCII_44 ||
            before == PG_QUERY__TOKEN__ASCII_40;
 }
 

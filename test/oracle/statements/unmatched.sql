@@ -25,3 +25,6 @@ insert into sale select 3000 + i % 700, i from generate_series(1, 3000) i;
 select y, count(*), sum(n) from sale join day on sale.d = day.d where y = 9 group by y;
 select count(*), sum(n) from sale, day a, day b where sale.d = a.d and a.w = b.w and b.y between 8 and 9 and b.d % 7 = 0;
 select count(*) from sale where d in (select d from day where y = 30);
+-- A string after IS [NOT] DISTINCT FROM in a join's condition is a value, no file.
+select a.x, b.y from (values ('p'), ('q')) a(x) left join (values ('q'), ('r')) b(y) on a.x is not distinct from 'q' and b.y is distinct from 'r' order by 1, 2;
+select a.x, b.y from (values ('p'), (null)) a(x) join (values ('q')) b(y) on (a.x is distinct from 'p') join (values (1)) c(z) on b.y is not distinct from 'q' and a.x is distinct from 'p.csv' order by 1;
