@@ -404,6 +404,11 @@ tcudb_status bind_alter_finish(Alter *a, Stmt *stmt, Error *err)
     stmt->name = a->old->name;
     drop_stray_notes(a);
     stmt->table = bind_table_def(&a->t, a->old->name);
+    Str *retyped = ARENA_ARRAY(b->arena, Str, a->t.n, err);
+    TRY_PTR(retyped);
+    for (uint32_t i = 0; i < a->t.n; i++)
+        if (a->retyped[i]) retyped[stmt->nretyped++] = a->t.cols[i].name;
+    stmt->retyped = retyped;
     stmt->serials = a->t.serials;
     stmt->nserials = a->t.nserials;
     stmt->keeps_rows = !a->copies;

@@ -74,19 +74,21 @@ typedef struct Stmt {
     bool keeps_rows;       /* ALTER TABLE: if they satisfy `table`, they stay as they are */
     ColumnSource *sources; /* ALTER TABLE: where `revised`'s columns come from; NULL: the table is made anew */
     TableDef revised;      /* the columns of `table`, with what is known to hold of them already */
-    Plan *constants;       /* the values of sources that are new and not written, in order; NULL: none */
-    Plan *revision;        /* the UPDATE that writes columns; NULL: none is written */
-    const char *tag;       /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
-    Plan *plan;            /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
-    const Type *params;    /* types of $1..$n, inferred where not given */
-    Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
-    const Str *names;      /* DROP a, b; TRUNCATE a, b */
-    TableDef table;        /* CREATE TABLE */
-    bool read_only;        /* BEGIN, SET TRANSACTION: READ ONLY */
-    bool sequence;         /* DROP SEQUENCE */
-    bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
-    bool advances;         /* takes numbers from sequences or sets them */
-    bool asks_sequences;   /* calls functions over sequences, of which `sequences` are named */
+    const Str *retyped;    /* ALTER TABLE: columns that get another type, maybe other values */
+    uint32_t nretyped;
+    Plan *constants;     /* the values of sources that are new and not written, in order; NULL: none */
+    Plan *revision;      /* the UPDATE that writes columns; NULL: none is written */
+    const char *tag;     /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
+    Plan *plan;          /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
+    const Type *params;  /* types of $1..$n, inferred where not given */
+    Str name;            /* table, view, setting, prepared statement, savepoint, procedure */
+    const Str *names;    /* DROP a, b; TRUNCATE a, b */
+    TableDef table;      /* CREATE TABLE */
+    bool read_only;      /* BEGIN, SET TRANSACTION: READ ONLY */
+    bool sequence;       /* DROP SEQUENCE */
+    bool restart;        /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
+    bool advances;       /* takes numbers from sequences or sets them */
+    bool asks_sequences; /* calls functions over sequences, of which `sequences` are named */
     ViewDef create_view;
     Str text; /* SET value; new name of a rename; a column dropped; file of COPY (len 0: stdin/stdout); SQL of PREPARE
                */

@@ -113,35 +113,6 @@ static tcudb_status primary_key(Binder *b, const Referred *to, uint32_t **out, u
     return TCUDB_OK;
 }
 
-/* Types that PostgreSQL compares within one family of operators. */
-static int family(Type type)
-{
-    switch (type.id) {
-    case TYPE_INT2:
-    case TYPE_INT4:
-    case TYPE_INT8: return TYPE_INT4;
-    case TYPE_FLOAT4:
-    case TYPE_FLOAT8: return TYPE_FLOAT8;
-    case TYPE_TEXT:
-    case TYPE_VARCHAR: return TYPE_TEXT;
-    case TYPE_DATE:
-    case TYPE_TIMESTAMP: return TYPE_DATE;
-    default: return (int)type.id;
-    }
-}
-
-static tcudb_status check_types(const Reference *r, const ColumnDef *col, const ColumnDef *key, Error *err)
-{
-    const Func *cast = NULL;
-    if (family(col->type) == family(key->type)) return TCUDB_OK;
-    if (func_cast(col->type, key->type, CAST_IMPLICIT, 0, &cast, NULL) == TCUDB_OK) return TCUDB_OK;
-    error_set(err, SQLSTATE_DATATYPE_MISMATCH, "foreign key constraint \"" STR_FMT "\" cannot be implemented",
-              STR_ARG(r->name));
-    error_detail(err, "Key columns \"" STR_FMT "\" and \"" STR_FMT "\" are of incompatible types: %s and %s.",
-                 STR_ARG(col->name), STR_ARG(key->name), type_base_name(col->type), type_base_name(key->type));
-    return TCUDB_ERROR;
-}
-
 /* ---- the constraint */
 
 static tcudb_status name_it(Binder *b, const TableBuild *t, const PgQuery__Constraint *node, const uint32_t *col,
@@ -168,7 +139,7 @@ static tcudb_status settle_columns(Binder *b, const TableBuild *t, const Referre
     TRY_PTR(r->cols);
     r->keys = r->cols + ncols;
     for (uint32_t i = 0; i < ncols; i++) {
-        TRY(check_types(r, &t->cols[cols[i]], &to->cols[keys[i]], err));
+        TRY(reference_check_types(r, &t->cols[cols[i]], &to->cols[keys[i]], err));
         r->cols[i] = t->cols[cols[i]].name;
         r->keys[i] = to->cols[keys[i]].name;
     }

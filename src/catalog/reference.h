@@ -37,6 +37,9 @@ tcudb_status reference_list(Arena *arena, const TableDef *def, Reference **out, 
 bool reference_any(const TableDef *def);
 /* "FOREIGN KEY (a, b) REFERENCES t(x, y) ON DELETE CASCADE", as PostgreSQL shows it. */
 tcudb_status reference_sql(const Reference *reference, Buf *out, Error *err) MUST_CHECK;
+/* 42804: a column cannot be compared with the key that it refers to. */
+tcudb_status reference_check_types(const Reference *r, const ColumnDef *col, const ColumnDef *key,
+                                   Error *err) MUST_CHECK;
 /* "NO ACTION" */
 const char *reference_action(ReferenceAction action);
 

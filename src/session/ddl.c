@@ -356,7 +356,10 @@ static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
 tcudb_status session_alter_table(Run *run, Error *err)
 {
     const TableDef *old = table_def(txn_table(run->session->txn, run->stmt->name));
+    Referring *retyped;
+    uint32_t n;
     TRY(session_keep_referred(run, old, err));
+    TRY(session_retyped_references(run, &retyped, &n, err)); /* before the rows are touched */
     TRY(alter_table(run, old, err));
     TRY(session_rename_referred(run, old->name, old, old->name, err));
     return session_references_new(run, old, run->stmt->name, err);

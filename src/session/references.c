@@ -632,5 +632,13 @@ tcudb_status session_references_new(Run *run, const TableDef *before, Str table,
         const Task check = {.kind = CHECK, .table = table, .reference = &list[i]};
         if (note_find(before, NOTE_REFERENCE, list[i].name).ptr == NULL) TRY(put_task(s, &at, &check, err));
     }
+    Referring *retyped;
+    TRY(session_retyped_references(run, &retyped, &n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        const Task check = {.kind = CHECK, .table = retyped[i].table, .reference = &retyped[i].reference};
+        if (note_find(before, NOTE_REFERENCE, retyped[i].reference.name).ptr != NULL ||
+            !str_equal(retyped[i].table, before->name))
+            TRY(put_task(s, &at, &check, err));
+    }
     return session_references_end(s, err);
 }

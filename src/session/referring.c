@@ -8,6 +8,7 @@
 #include "session/session_int.h"
 #include "catalog/reference.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static int by_age(const void *a, const void *b)
@@ -291,4 +292,65 @@ tcudb_status session_keep_referred(Run *run, const TableDef *old, Error *err)
             TRY(drop_reference(run, &list[i], err));
     }
     return lines[0] == '\0' ? TCUDB_OK : depended_on(what, lines, err);
+}
+
+/* ---- columns of other types ------------------------------------------------------------------------ */
+
+static bool any_retyped(const Stmt *stmt, const Str *names, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (is_one_of(names[i], stmt->retyped, stmt->nretyped)) return true;
+    return false;
+}
+
+/* The definition as the statement leaves it. */
+static const TableDef *def_after(Run *run, Str table)
+{
+    const TableDef *now = &run->stmt->table;
+    return str_equal(table, now->name) ? now : table_def(txn_table(run->session->txn, table));
+}
+
+static const ColumnDef *column_of(const TableDef *def, Str name)
+{
+    for (uint32_t c = 0; c < def->ncols; c++)
+        if (str_equal(def->cols[c].name, name)) return &def->cols[c];
+    return NULL;
+}
+
+static tcudb_status types_agree(Run *run, const Referring *r, Error *err)
+{
+    const TableDef *from = def_after(run, r->table), *to = def_after(run, r->reference.table);
+    for (uint32_t i = 0; i < r->reference.n; i++) {
+        const ColumnDef *col = column_of(from, r->reference.cols[i]), *key = column_of(to, r->reference.keys[i]);
+        assert(col != NULL && key != NULL);
+        TRY(reference_check_types(&r->reference, col, key, err));
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status session_retyped_references(Run *run, Referring **out, uint32_t *n, Error *err)
+{
+    const Stmt *stmt = run->stmt;
+    const TableDef *now = &stmt->table;
+    Reference *own;
+    Referring *others;
+    uint32_t nown, nothers;
+    *n = 0;
+    *out = NULL;
+    if (stmt->nretyped == 0 || now->temp != TEMP_NONE) return TCUDB_OK;
+    TRY(reference_list(run->arena, now, &own, &nown, err));
+    TRY(session_referring(run, now->name, &others, &nothers, err));
+    *out = ARENA_ARRAY(run->arena, Referring, (size_t)nown + nothers, err);
+    TRY_PTR(*out);
+    for (uint32_t i = 0; i < nown; i++) {
+        bool keys = str_equal(own[i].table, now->name) && any_retyped(stmt, own[i].keys, own[i].n);
+        if (keys || any_retyped(stmt, own[i].cols, own[i].n))
+            (*out)[(*n)++] = (Referring){.table = now->name, .reference = own[i]};
+    }
+    for (uint32_t i = 0; i < nothers; i++)
+        if (!str_equal(others[i].table, now->name) &&
+            any_retyped(stmt, others[i].reference.keys, others[i].reference.n))
+            (*out)[(*n)++] = others[i];
+    for (uint32_t i = 0; i < *n; i++) TRY(types_agree(run, &(*out)[i], err));
+    return TCUDB_OK;
 }

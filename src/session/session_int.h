@@ -131,7 +131,8 @@ tcudb_status session_references_end(References *references, Error *err) MUST_CHE
 void session_references_free(References *references); /* after a failure */
 /* Rows were added to the table by other means. */
 tcudb_status session_references_added(Run *run, Str table, Error *err) MUST_CHECK;
-/* The table has foreign keys that its definition before had not. */
+/* ALTER TABLE: the table has foreign keys that its definition before had not, or columns on either side of some have
+ * other values. */
 tcudb_status session_references_new(Run *run, const TableDef *before, Str table, Error *err) MUST_CHECK;
 
 /* ---- referring.c: definitions that refer to one */
@@ -152,6 +153,8 @@ tcudb_status session_truncated(Run *run, const Str **names, uint32_t *n, Error *
 tcudb_status session_rename_referred(Run *run, Str from, const TableDef *old, Str to, Error *err) MUST_CHECK;
 /* ALTER TABLE to stmt->table: 2BP01 if it takes keys that foreign keys refer to, or those go (CASCADE). */
 tcudb_status session_keep_referred(Run *run, const TableDef *old, Error *err) MUST_CHECK;
+/* ALTER TABLE: foreign keys with columns of other types, on either side. 42804 if those cannot be compared. */
+tcudb_status session_retyped_references(Run *run, Referring **out, uint32_t *n, Error *err) MUST_CHECK;
 
 /* ---- notes.c: COMMENT ON */
 
