@@ -15,28 +15,24 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { MEM_SPARES = 128 };
+enum { MEM_CLASSES = 64 }; /* of spares, by size */
 
 typedef struct Mem {
     _Atomic size_t used;
     _Atomic size_t peak;
     _Atomic size_t limit; /* 0: unlimited */
-    /* Freed blocks of huge pages, kept for the next request: pages that were touched need no clearing. */
+    /* Freed blocks, kept for the next request: pages that were touched need no clearing. */
     atomic_flag spare_lock;
     size_t spare_limit; /* bytes; 0: nothing is kept */
     size_t spare_bytes;
-    uint32_t nspares;
-    struct {
-        void *ptr;
-        size_t size;
-    } spares[MEM_SPARES];
+    struct MemSpare *spares[MEM_CLASSES];
 } Mem;
 
 void mem_init(Mem *mem, size_t limit);
-/* Keeps up to that many bytes of freed large blocks. They do not count as used; mem_trim gives them back, and must be
- * called before the Mem goes. */
+/* Keeps up to that many bytes of freed blocks that are not small. They do not count as used; mem_trim gives them back,
+ * the largest first, but for `keep` bytes, and must be called with 0 before the Mem goes. */
 void mem_keep_spares(Mem *mem, size_t bytes);
-void mem_trim(Mem *mem);
+void mem_trim(Mem *mem, size_t keep);
 /* Charges or releases bytes that another allocator provided (mmap). */
 tcudb_status mem_charge(Mem *mem, size_t size, Error *err) MUST_CHECK;
 void mem_release(Mem *mem, size_t size);

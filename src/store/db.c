@@ -31,7 +31,7 @@ static tcudb_status init_lock(Db *db, Error *err)
     return TCUDB_OK;
 }
 
-enum { SPARE_BYTES = 512 << 20 }; /* large blocks kept between queries; given back by commits that wrote */
+enum { SPARE_BYTES = 512 << 20 }; /* freed blocks kept between queries; given back by commits that wrote */
 
 static void release(Db *db)
 {
@@ -39,7 +39,7 @@ static void release(Db *db)
     root_unref(db->root);
     disk_close(db);
     if (db->path != NULL) mem_free(&db->mem, db->path, strlen(db->path) + 1);
-    mem_trim(&db->mem);
+    mem_trim(&db->mem, 0);
     assert(atomic_load(&db->mem.used) == 0);
     pthread_mutex_destroy(&db->lock);
     pthread_mutex_destroy(&db->evicting);

@@ -14,7 +14,8 @@
 #include <errno.h>
 #include <time.h>
 
-enum { LOOK_MS = 20 }; /* between two looks at `cancel` while waiting */
+enum { LOOK_MS = 20 };                    /* between two looks at `cancel` while waiting */
+enum { SPARES_AFTER_WRITING = 32 << 20 }; /* a load's buffers are not needed by what comes next, an UPDATE's are */
 
 static tcudb_status reserve_save(Txn *txn, Error *err)
 {
@@ -171,7 +172,7 @@ static tcudb_status commit(Txn *txn, Error *err)
         give_up_dicts(txn, txn->base);
     if (writes && status == TCUDB_OK) publish(txn);
     end(txn, writes && status == TCUDB_OK);
-    if (writes) mem_trim(&db->mem); /* a load's buffers are not needed by what comes next */
+    if (writes) mem_trim(&db->mem, SPARES_AFTER_WRITING);
     return status;
 }
 
