@@ -15,3 +15,7 @@ select count(*), min(a.n), max(d.n) from r a, r b, s c, s d where a.k = b.k and 
 select count(*), sum(a.n) from r a, s b, u c, u d where d.k = a.k and b.k = c.k and a.k = b.k and a.n = b.n;
 select count(*), sum(a.n) from r a, s b, u c, u d, s e where d.k = a.k and b.k = c.k and e.m = d.m and a.k = b.k and a.n = b.n and a.m = b.m;
 select a.n, count(*) from r a, s b, u c, u d where d.m = a.m and b.m = c.m and a.m = b.m and a.k = b.k and a.n = b.n group by a.n order by 1;
+-- A text after IS DISTINCT FROM in a join's condition is no file.
+create table de(a int, b text);
+insert into de values (1, 'x'), (2, 'y'), (3, null);
+select p.a, q.a from de p join de q on p.b is not distinct from 'x' and q.b is distinct from ('x') order by 1, 2;
