@@ -182,11 +182,12 @@ double card_selectivity_all(const Opt *opt, Expr *const *conds, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         double own = card_selectivity(opt, conds[i]);
         bool upper;
-        bool range = range_column(opt, conds[i], &upper) != NULL;
-        for (uint32_t k = 0; range && k < i && k < LOOK_BACK; k++) {
+        const Expr *range = range_column(opt, conds[i], &upper);
+        for (uint32_t k = 0; range != NULL && k < i && k < LOOK_BACK; k++) {
             if (!closes(opt, conds, k, i)) continue;
-            double other = card_selectivity(opt, conds[k]); /* in share already: P(lo..hi) = P(>lo) + P(<hi) - 1 */
-            own = clamp((own + other - 1) / other);
+            /* In share already: P(lo..hi) = P(>lo) + P(<hi) - P(not NULL). */
+            double other = card_selectivity(opt, conds[k]), there = 1 - card_fact(opt, range->col)->null_share;
+            own = clamp((own + other - there) / other);
             break;
         }
         share *= own;

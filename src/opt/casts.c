@@ -23,17 +23,6 @@ const char *compare_symbol(FuncCompare compare)
     return symbols[compare];
 }
 
-FuncCompare compare_swapped(FuncCompare compare)
-{
-    switch (compare) {
-    case CMP_LT: return CMP_GT;
-    case CMP_LE: return CMP_GE;
-    case CMP_GT: return CMP_LT;
-    case CMP_GE: return CMP_LE;
-    default: return compare;
-    }
-}
-
 /* Whether the cast keeps order and equality of all values. */
 static bool increasing(Type from, Type to)
 {

@@ -157,9 +157,8 @@ tcudb_status expr_simplify(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK
 tcudb_status expr_simplify_filter(Opt *opt, Expr *e, Expr **out, Error *err) MUST_CHECK;
 /* casts.c: a comparison with a constant, without the cast on its other side where that loses nothing. */
 tcudb_status expr_move_cast(Opt *opt, Expr *e, bool filter, Expr **out, Error *err) MUST_CHECK;
-/* "<" for CMP_LT, ...; NULL for CMP_NONE. And what it becomes when its sides are swapped. */
+/* "<" for CMP_LT, ...; NULL for CMP_NONE. */
 const char *compare_symbol(FuncCompare compare);
-FuncCompare compare_swapped(FuncCompare compare);
 /* Replaces columns by what `exprs` define. */
 tcudb_status expr_substitute(Opt *opt, Expr *e, const NamedExpr *exprs, uint32_t n, Expr **out, Error *err) MUST_CHECK;
 /* Replaces column from[i] by column to[i]. */

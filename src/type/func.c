@@ -46,6 +46,17 @@ static const Func funcs[] = {
 };
 enum { FUNC_COUNT = sizeof funcs / sizeof *funcs };
 
+FuncCompare compare_swapped(FuncCompare compare)
+{
+    switch (compare) {
+    case CMP_LT: return CMP_GT;
+    case CMP_LE: return CMP_GE;
+    case CMP_GT: return CMP_LT;
+    case CMP_GE: return CMP_LE;
+    default: return compare;
+    }
+}
+
 /* PostgreSQL's type categories (pg_type.typcategory) and its preferred member of each. */
 static char type_category(uint8_t id)
 {

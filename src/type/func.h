@@ -64,6 +64,8 @@ enum {
 };
 
 typedef enum FuncCompare { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } FuncCompare;
+/* What it becomes when its sides are swapped. */
+FuncCompare compare_swapped(FuncCompare compare);
 
 typedef struct Func {
     const char *name; /* SQL name: "abs", "+", "like"; a cast: the target type's name */

@@ -32,9 +32,13 @@ SETUP = [
     "CREATE TABLE words AS SELECT 'w' || k AS w, nullif(k, 1) AS k, v FROM zipf",
     "CREATE TABLE customer AS SELECT CAST(i AS int) AS id, 'name ' || i AS name, CAST(i % 7 AS int) AS kind FROM generate_series(1, 3000) g(i)",
     "CREATE TABLE visits AS SELECT CAST(i * 48271 % 2000 + 1 AS int) AS id, CAST(i * 69621 % 2147483647 * i % 1000003 % 40 AS int) AS page FROM generate_series(CAST(1 AS bigint), CAST(24000 AS bigint)) g(i)",
+    "CREATE TABLE gaps AS SELECT CAST(CASE WHEN i % 5 <> 0 THEN i % 997 END AS int) AS n, CAST(i % 3000 AS int) AS id FROM generate_series(1, 20000) g(i)",
 ]
 
 CASES = [
+    # both ends of an interval on a column with NULLs
+    ("SELECT sum(c.kind) FROM gaps g JOIN customer c ON g.id = c.id WHERE g.n BETWEEN 100 AND 150", 1.5),
+    ("SELECT sum(c.kind) FROM gaps g JOIN customer c ON g.id = c.id WHERE g.n BETWEEN 100 AND 150 OR g.n >= 900", 1.5),
     # a key of two columns, declared or not, in any order of the join, filtered or not
     ("SELECT sum(s.cost) FROM bought b JOIN supply s ON b.part = s.part AND b.supplier = s.supplier", 1.5),
     ("SELECT sum(s.cost) FROM bought b JOIN declared s ON b.part = s.part AND b.supplier = s.supplier", 1.5),

@@ -83,6 +83,13 @@ uint32_t scan_bound_heads(const Batch *batch, const Vector *v, const HeadView *h
 bool scan_text_column(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col);
 /* The text that e always is; false: it is none, or NULL. */
 bool scan_text_const(const Scan *s, const Expr *e, Str *out);
+/* column OP constant as a range of the column's integers; false: e is something else. */
+bool scan_int_range(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col, int64_t *lo, int64_t *hi);
+/* The column lies in the range, too. */
+tcudb_status scan_add_range(Scan *s, uint32_t col, int64_t lo, int64_t hi, Error *err) MUST_CHECK;
+/* scan_or.c: adds the ranges that an OR keeps columns in (at most so many), which stays to be tested. */
+tcudb_status scan_or_ranges(Scan *s, const Layout *layout, const Expr *e, Error *err) MUST_CHECK;
+uint32_t scan_or_most(const Expr *e);
 /* One more condition on a column, without bounds yet. */
 tcudb_status scan_new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out, Error *err) MUST_CHECK;
 /* skip[i]: every row of the segment passes condition i. *any false: no row passes. */

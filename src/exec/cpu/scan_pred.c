@@ -92,18 +92,7 @@ static bool range_of(FuncCompare cmp, int128 c, int from, int to, int64_t *lo, i
     }
 }
 
-static FuncCompare mirrored(FuncCompare cmp)
-{
-    switch (cmp) {
-    case CMP_LT: return CMP_GT;
-    case CMP_LE: return CMP_GE;
-    case CMP_GT: return CMP_LT;
-    case CMP_GE: return CMP_LE;
-    default: return cmp;
-    }
-}
-
-static bool match_range(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col, int64_t *lo, int64_t *hi)
+bool scan_int_range(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col, int64_t *lo, int64_t *hi)
 {
     if (e->kind != EXPR_FUNC || e->nargs != 2 || e->func->compare == CMP_NONE || e->func->compare == CMP_NE)
         return false;
@@ -117,7 +106,7 @@ static bool match_range(const Scan *s, const Layout *layout, const Expr *e, uint
         if (s->plan->scan.columns[at] == ROWID_COLUMN) return false;
         *col = (uint32_t)at;
         int column_scale = c->type.id == TYPE_NUMERIC ? c->type.scale : 0;
-        FuncCompare cmp = side == 0 ? e->func->compare : mirrored(e->func->compare);
+        FuncCompare cmp = side == 0 ? e->func->compare : compare_swapped(e->func->compare);
         return range_of(cmp, value, scale, column_scale, lo, hi);
     }
     return false;
@@ -143,7 +132,7 @@ tcudb_status scan_new_pred(Scan *s, PredKind kind, uint32_t col, ScanPred **out,
     return TCUDB_OK;
 }
 
-static tcudb_status add_range(Scan *s, uint32_t col, int64_t lo, int64_t hi, Error *err)
+tcudb_status scan_add_range(Scan *s, uint32_t col, int64_t lo, int64_t hi, Error *err)
 {
     ScanPred *pred = range_on(s, col);
     if (pred == NULL) TRY(scan_new_pred(s, PRED_RANGE, col, &pred, err));
@@ -212,7 +201,9 @@ tcudb_status scan_preds(Scan *s, Error *err)
     Layout layout;
     const Plan *plan = s->plan;
     TRY(layout_of(s->x, plan, &layout, err));
-    s->preds = ARENA_ARRAY(&s->x->arena, ScanPred, 2 * plan->scan.nfilters + plan->scan.nsemi + 1, err);
+    uint32_t most = 2 * plan->scan.nfilters + plan->scan.nsemi + 1;
+    for (uint32_t i = 0; i < plan->scan.nfilters; i++) most += scan_or_most(plan->scan.filters[i]);
+    s->preds = ARENA_ARRAY(&s->x->arena, ScanPred, most, err);
     TRY_PTR(s->preds);
     Expr **bound = ARENA_ARRAY(&s->x->arena, Expr *, plan->scan.nfilters + 1, err);
     TRY_PTR(bound);
@@ -220,14 +211,15 @@ tcudb_status scan_preds(Scan *s, Error *err)
     int64_t lo, hi;
     for (uint32_t i = 0; i < plan->scan.nfilters; i++) {
         TRY(exec_bind_expr(s->x, plan->scan.filters[i], &layout, &bound[i], err));
-        if (match_range(s, &layout, bound[i], &col, &lo, &hi)) {
-            TRY(add_range(s, col, lo, hi, err));
+        if (scan_int_range(s, &layout, bound[i], &col, &lo, &hi)) {
+            TRY(scan_add_range(s, col, lo, hi, err));
             bound[i] = NULL;
             continue;
         }
         bool taken;
         TRY(scan_texts(s, &layout, bound[i], &taken, err));
         if (!taken) TRY(scan_text_range(s, &layout, bound[i], &taken, err));
+        if (!taken) TRY(scan_or_ranges(s, &layout, bound[i], err));
         if (taken) bound[i] = NULL;
     }
     for (uint32_t i = 0; i < plan->scan.nsemi; i++) TRY(add_semi(s, &layout, &plan->scan.semi[i], err));

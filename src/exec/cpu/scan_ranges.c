@@ -90,17 +90,6 @@ static bool compare_range(FuncCompare compare, Str text, TextRange *r)
     }
 }
 
-static FuncCompare mirrored(FuncCompare compare)
-{
-    switch (compare) {
-    case CMP_LT: return CMP_GT;
-    case CMP_LE: return CMP_GE;
-    case CMP_GT: return CMP_LT;
-    case CMP_GE: return CMP_LE;
-    default: return compare;
-    }
-}
-
 static bool match(const Scan *s, const Layout *layout, const Expr *e, uint32_t *col, TextRange *r, bool *whole)
 {
     Str text;
@@ -111,7 +100,7 @@ static bool match(const Scan *s, const Layout *layout, const Expr *e, uint32_t *
     if (!scan_text_const(s, e->args[first], &text)) return false;
     if (first && e->func->kind == FUNC_OPERATOR && strcmp(e->func->name, "~~") == 0)
         return like_range(s, text, r, whole);
-    return compare_range(first ? e->func->compare : mirrored(e->func->compare), text, r);
+    return compare_range(first ? e->func->compare : compare_swapped(e->func->compare), text, r);
 }
 
 /* ---- building --------------------------------------------------------------------------------------------- */

@@ -33,3 +33,18 @@ select sum(x) from (select count(*) over (order by i % 100 range between 3 prece
 select sum(x) over (order by x range between 1.1 preceding and 'NaN' following) from (values (1.0),(2)) t(x);
 select sum(x) over (order by x range between 1.1 preceding and 'inf' following) from (values (1.0),(2)) t(x);
 select sum(x) over (order by x range between '-inf' preceding and 'inf' following) from (values (1.0),(2)) t(x);
+-- Every part of an OR keeps a column in a range: rows outside, NULLs, parts that nothing fulfils, constants of other scales and types.
+create table ors(a int, b smallint, n numeric(7,2), d date, t text);
+insert into ors select nullif(i % 50, 7), i % 9, (i * 37 % 1000) / 4.0, date '2020-01-01' + i % 40, 't' || i % 4 from generate_series(1, 3000) i;
+select count(*), sum(a), sum(b) from ors where (a between 5 and 9 and b = 1) or (a between 20 and 24 and t = 't2');
+select count(*), sum(a), sum(b) from ors where (a > 40 and b < 3) or (a < 3 and b > 5) or (a = 25 and n > 100.005);
+select count(*), sum(a) from ors where (n between 10 and 20.125 and a < 30) or (n >= 200.001 and n < 210) or (n = 1.005);
+select count(*), sum(a) from ors where (a between 9 and 5 and b = 1) or (5 <= a and 8 > a and b <> 2);
+select count(*), sum(a) from ors where (d between date '2020-01-05' and date '2020-01-07' and a > 10) or (d > timestamp '2020-02-05 12:00:00');
+select count(*), sum(a) from ors where a < 5 or b > 7;
+select count(*), sum(a) from ors where (a < 5 and b = 1) or (b > 7 and n < 5) or a is null and b = 1;
+select count(*), sum(a) from ors where not ((a < 5 or a > 30) and b <> 3) and (a < 99999999999 or a > -99999999999);
+select count(*), sum(b) from ors where (b < 40000 and a > 45) or (b > 6 and a < 3);
+select count(*) from ors where (a between 1 and 3 and 10 / a > 4) or (a between 4 and 6 and 10 / (a - 3) > 4);
+delete from ors where (a between 5 and 9 and b = 1) or (a between 20 and 24 and t = 't2');
+select count(*), sum(a) from ors;
