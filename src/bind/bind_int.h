@@ -370,6 +370,10 @@ tcudb_status bind_null(Binder *b, Type type, int position, Expr **out, Error *er
 /* Where the first argument stands whose type differs from the first known one: for "types cannot be matched". */
 int bind_mismatch(Expr *const *args, uint32_t n);
 /* Casts all to their common type, in place. */
+/* The type in which expressions meet: func_common_type, where literals keep their digits and characters. types: theirs,
+ * changed. An expression may be NULL: one that is not known. */
+tcudb_status bind_common_type(Expr *const *args, Type *types, uint32_t n, const char *what, int position, Type *out,
+                              Error *err) MUST_CHECK;
 tcudb_status bind_unify(Binder *b, Expr **args, uint32_t n, const char *what, int position, Type *type,
                         Error *err) MUST_CHECK;
 /* The value of an expression without columns. */

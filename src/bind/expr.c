@@ -83,6 +83,10 @@ tcudb_status bind_call(Binder *b, FuncKind kind, const char *name, Expr **args, 
     FuncCall *call = ARENA_NEW(b->arena, FuncCall, err);
     TRY_PTR(call);
     TRY(func_resolve(kind, str_of(name), types, nargs, position, call, err));
+    if ((call->func->flags & FUNC_COMMON) != 0) { /* greatest, least */
+        TRY(bind_common_type(args, types, nargs, name, position, &call->result, err));
+        for (uint32_t i = 0; i < nargs; i++) call->args[i] = call->result;
+    }
     Expr *cast[FUNC_MAX_ARGS];
     for (uint32_t i = 0; i < nargs; i++) {
         TRY(bind_coerce(b, args[i], call->args[i], CAST_IMPLICIT, args[i]->position, &cast[i], err));
@@ -123,6 +127,33 @@ int bind_mismatch(Expr *const *args, uint32_t n)
     return 0;
 }
 
+/* What a literal that is to become of the type needs to keep its digits and characters. */
+static Type literal_type(const Expr *e, Type common)
+{
+    Value number;
+    if (e == NULL || e->kind != EXPR_CONST || e->type.id != TYPE_UNKNOWN) return TYPE(common.id);
+    if (e->value.null) return common;
+    if (common.id == TYPE_NUMERIC)
+        return value_number_literal(e->value.str, &number, NULL) == TCUDB_OK ? number.type : TYPE(TYPE_NUMERIC);
+    Str text = e->value.str;
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;
+    return utf8_length(text) <= common.length ? common : TYPE(TYPE_BPCHAR);
+}
+
+tcudb_status bind_common_type(Expr *const *args, Type *types, uint32_t n, const char *what, int position, Type *out,
+                              Error *err)
+{
+    bool again = false;
+    TRY(func_common_type(types, n, what, position, out, err));
+    bool limited = (out->id == TYPE_NUMERIC && out->precision > 0) || (out->id == TYPE_BPCHAR && out->length > 0);
+    for (uint32_t i = 0; i < n && limited; i++) {
+        if (types[i].id != TYPE_UNKNOWN) continue;
+        types[i] = literal_type(args[i], *out);
+        again = true;
+    }
+    return again ? func_common_type(types, n, what, position, out, err) : TCUDB_OK;
+}
+
 tcudb_status bind_unify(Binder *b, Expr **args, uint32_t n, const char *what, int position, Type *type, Error *err)
 {
     Type *types = ARENA_ARRAY(b->arena, Type, n, err);
@@ -136,7 +167,7 @@ tcudb_status bind_unify(Binder *b, Expr **args, uint32_t n, const char *what, in
         *type = types[0];
         return TCUDB_OK;
     }
-    TRY(func_common_type(types, n, what, position, type, err));
+    TRY(bind_common_type(args, types, n, what, position, type, err));
     for (uint32_t i = 0; i < n; i++)
         TRY(bind_coerce(b, args[i], *type, CAST_IMPLICIT, args[i]->position, &args[i], err));
     return TCUDB_OK;

@@ -37,12 +37,15 @@ tcudb_status bind_compare(Binder *b, const char *op, Expr **left, Expr **right, 
     if (n > 1 && !equal && !differ && op[0] != '<' && op[0] != '>') {
         return error_unsupported(err, position, "the operator %s between rows", op);
     }
+    Expr **tests = ARENA_ARRAY(b->arena, Expr *, n, err);
+    TRY_PTR(tests);
+    for (uint32_t i = 0; i < n; i++) /* in this order: the first that is wrong is reported */
+        TRY(bind_call(b, FUNC_OPERATOR, op, (Expr *[]){left[i], right[i]}, 2, position, start, &tests[i], err));
     for (uint32_t i = n; i-- > 0;) {
-        Expr *args[2] = {left[i], right[i]}, *test;
+        Expr *args[2] = {left[i], right[i]}, *test = tests[i];
         bool last = i + 1 == n;
         char strict[2] = {op[0], '\0'};
-        const char *name = equal || differ || last ? op : strict;
-        TRY(bind_call(b, FUNC_OPERATOR, name, args, 2, position, start, &test, err));
+        if (!last && !equal && !differ) TRY(bind_call(b, FUNC_OPERATOR, strict, args, 2, position, start, &test, err));
         if (last || equal || differ) {
             TRY(bind_and_or(b, differ ? EXPR_OR : EXPR_AND, test, *out, out, err));
             continue;
@@ -169,10 +172,10 @@ static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, ui
     for (uint32_t i = 0; i < n; i++) args[i + 1] = list[i];
     for (uint32_t i = 0; i <= n; i++) types[i] = args[i]->type;
     Type type = {0};
-    if (func_common_type(types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
+    if (bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
         return in_chain(b, op, left, list, n, out, err);
     for (uint32_t i = 0; i <= n; i++) {
-        if (type_equal(types[i], type)) continue;
+        if (type_equal(args[i]->type, type)) continue;
         TRY(bind_coerce(b, args[i], type, CAST_IMPLICIT, args[i]->position, &args[i], err));
     }
     *out = expr_node(b->arena, EXPR_IN, TYPE(TYPE_BOOL), args, n + 1, op->start, err);
@@ -283,7 +286,15 @@ static tcudb_status distinct_from(Binder *b, Block *block, const Op *op, Expr **
     return distinct ? TCUDB_OK : bind_not(b, *out, op->start, out, err);
 }
 
-/* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of the type that = compares a as. */
+/* Whether PostgreSQL has an = of the two as they are, where ours compares both as one. */
+static bool compares_both(TypeId left, TypeId compared)
+{
+    bool whole = left == TYPE_INT2 || left == TYPE_INT4;
+    return (whole && (compared == TYPE_INT4 || compared == TYPE_INT8)) ||
+           (left == TYPE_FLOAT4 && compared == TYPE_FLOAT8) || (left == TYPE_DATE && compared == TYPE_TIMESTAMP);
+}
+
+/* NULLIF(a, b): CASE WHEN a = b THEN NULL ELSE a END, of the type that PostgreSQL's = takes a as. */
 static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     Expr *left, *right, *args[3];
@@ -293,7 +304,7 @@ static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, E
     Type compared = args[0]->args[0]->type;
     if (left->type.id == TYPE_UNKNOWN)
         left = args[0]->args[0];
-    else if (left->type.id != compared.id)
+    else if (left->type.id != compared.id && !compares_both((TypeId)left->type.id, (TypeId)compared.id))
         TRY(bind_coerce(b, left, TYPE(compared.id), CAST_IMPLICIT, 0, &left, err));
     TRY(bind_null(b, left->type, op->start, &args[1], err));
     args[2] = left;

@@ -82,6 +82,12 @@ int bind_setop_position(const Binder *b, const PgQuery__SelectStmt *stmt, uint32
     return i < stmt->n_target_list ? bind_node_position(b, stmt->target_list[i]) : 0;
 }
 
+/* What a select list has for a column; NULL: not known. */
+static Expr *column_expr(const Plan *plan, uint32_t i)
+{
+    return plan->kind == PLAN_PROJECT ? plan->project.exprs[i].expr : NULL;
+}
+
 static tcudb_status common_types(Binder *b, const PgQuery__SelectStmt *stmt, const Plan *left, const Plan *right,
                                  Type *types, Error *err)
 {
@@ -92,10 +98,11 @@ static tcudb_status common_types(Binder *b, const PgQuery__SelectStmt *stmt, con
     }
     for (uint32_t i = 0; i < left->ncols; i++) {
         Type sides[2] = {left->cols[i].type, right->cols[i].type};
+        Expr *exprs[2] = {column_expr(left, i), column_expr(right, i)};
         if (type_equal(sides[0], sides[1]) && sides[0].id != TYPE_UNKNOWN)
             types[i] = sides[0];
         else
-            TRY(func_common_type(sides, 2, name, bind_setop_position(b, stmt->rarg, i), &types[i], err));
+            TRY(bind_common_type(exprs, sides, 2, name, bind_setop_position(b, stmt->rarg, i), &types[i], err));
     }
     return TCUDB_OK;
 }
@@ -228,17 +235,19 @@ static tcudb_status values_types(Binder *b, Plan *plan, bool unknowns, Error *er
     TRY_PTR(types);
     Type *column = ARENA_ARRAY(b->arena, Type, plan->values.nrows, err);
     TRY_PTR(column);
+    Expr **exprs = ARENA_ARRAY(b->arena, Expr *, plan->values.nrows, err);
+    TRY_PTR(exprs);
     for (uint32_t i = 0; i < plan->ncols; i++) {
         bool known = false;
         int position = 0;
         for (uint64_t row = 0; row < plan->values.nrows; row++) {
-            const Expr *e = plan->values.rows_exprs[row * plan->ncols + i];
+            Expr *e = exprs[row] = plan->values.rows_exprs[row * plan->ncols + i];
             column[row] = e->type;
             known = known || e->type.id != TYPE_UNKNOWN;
             if (position == 0 && row > 0 && e->type.id != column[0].id) position = e->position;
         }
         if (known)
-            TRY(func_common_type(column, (uint32_t)plan->values.nrows, "VALUES", position, &types[i], err));
+            TRY(bind_common_type(exprs, column, (uint32_t)plan->values.nrows, "VALUES", position, &types[i], err));
         else
             types[i] = TYPE(unknowns ? TYPE_UNKNOWN : TYPE_TEXT);
     }
