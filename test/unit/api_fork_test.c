@@ -97,6 +97,15 @@ static void in_memory(void **state)
     fork_in_a_transaction(NULL);
 }
 
+#ifdef __SANITIZE_THREAD__
+/* The child's database has threads of its own. */
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
+const char *__tsan_default_options(void)
+{
+    return "die_after_fork=0";
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(on_disk), cmocka_unit_test(in_memory)};
