@@ -309,7 +309,8 @@ static tcudb_status add_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, 
 Str *bind_alter_constraint(Alter *a, const char *name)
 {
     for (uint32_t i = 0; i < a->t.nkeys; i++)
-        if (bind_name_is(a->t.keys[i].name, name)) return &a->t.keys[i].name;
+        if (bind_name_is(a->t.keys[i].name, name) && bind_find_note(&a->t, NOTE_INDEX, a->t.keys[i].name).ptr == NULL)
+            return &a->t.keys[i].name;
     for (uint32_t i = 0; i < a->t.nchecks; i++)
         if (bind_name_is(a->t.checks[i].name, name)) return &a->t.checks[i].name;
     for (uint32_t i = 0; i < a->t.nnotes; i++)

@@ -181,10 +181,10 @@ tcudb_status bind_alter_rename_index(Binder *b, const PgQuery__RenameStmt *node,
     if (names_taken(b->env->txn, to, table_def(table)->temp != TEMP_NONE))
         return error_set(err, SQLSTATE_DUPLICATE_TABLE, "relation \"%s\" already exists", node->newname);
     TRY(bind_alter_new(b, table, 1, &a, err));
-    Str *constraint = bind_alter_constraint(&a, node->relation->relname),
-        columns = bind_find_note(&a.t, NOTE_INDEX, name);
-    if (constraint != NULL) rename_constraint(&a, constraint, to);
+    Str columns = bind_find_note(&a.t, NOTE_INDEX, name);
     if (columns.ptr != NULL) bind_set_note(&a.t, NOTE_INDEX, name, (Str){0});
+    Str *constraint = bind_alter_constraint(&a, node->relation->relname); /* or the key of a unique index */
+    if (constraint != NULL) rename_constraint(&a, constraint, to);
     if (columns.ptr != NULL) bind_set_note(&a.t, NOTE_INDEX, to, columns);
     TRY(bind_alter_finish(&a, stmt, err));
     stmt->tag = "ALTER INDEX";

@@ -27,7 +27,7 @@ static bool key_has(const KeyDef *key, uint32_t col)
 static tcudb_status named_arbiter(const TableDef *def, const char *name, uint32_t *out, Error *err)
 {
     for (*out = 0; *out < def->nkeys; ++*out)
-        if (bind_name_is(def->keys[*out].name, name)) return TCUDB_OK;
+        if (bind_name_is(def->keys[*out].name, name) && !note_only_index(def, &def->keys[*out])) return TCUDB_OK;
     return error_set(err, SQLSTATE_UNDEFINED_OBJECT, "constraint \"%s\" for table \"" STR_FMT "\" does not exist", name,
                      STR_ARG(def->name));
 }

@@ -24,10 +24,46 @@ static int64_t table_oid(const TableDef *def)
     return FIRST_OID + number_of(def);
 }
 
-/* Of the i-th constraint of a table, keys before checks before notes; its index comes BLOCK_OIDS / 2 later. */
+/* Of the i-th constraint of a table, keys before checks before notes; its index comes BLOCK_OIDS / 2 later. The kinds
+ * of PostgreSQL are joined by U and I, of indexes that are no constraints: unique, and not. */
 static int64_t constraint_oid(const TableDef *def, uint32_t i)
 {
     return blocks_oid + number_of(def) * BLOCK_OIDS + i;
+}
+
+static int64_t note_oid(const TableDef *def, uint32_t i)
+{
+    return constraint_oid(def, def->nkeys + def->nchecks + i);
+}
+
+/* ---- indexes that are not unique: notes with the names of their columns, byte 1 between them, "" an expression */
+
+static bool is_plain_index(const TableDef *def, const NoteDef *note)
+{
+    if (!note_is(note, NOTE_INDEX)) return false;
+    for (uint32_t k = 0; k < def->nkeys; k++)
+        if (str_equal(def->keys[k].name, note->subject)) return false;
+    return true;
+}
+
+static bool has_index(const TableDef *def)
+{
+    for (uint32_t i = 0; i < def->nnotes; i++)
+        if (note_is(&def->notes[i], NOTE_INDEX)) return true;
+    return def->nkeys > 0;
+}
+
+/* How many there are; names may be NULL. */
+static uint32_t index_columns(const NoteDef *note, Str *names)
+{
+    const char *at = note->text.ptr, *end = at + note->text.len;
+    for (uint32_t n = 0;; n++) {
+        const char *stop = memchr(at, '\1', (size_t)(end - at));
+        if (stop == NULL) stop = end;
+        if (names != NULL) names[n] = (Str){at, (uint32_t)(stop - at)};
+        if (stop == end) return n + 1;
+        at = stop + 1;
+    }
 }
 
 static tcudb_status put_oid(Listing *l, int64_t oid, Error *err)
@@ -59,11 +95,17 @@ static tcudb_status table_rows_of(Listing *l, const Table *table, Error *err)
     bool is_sequence = note_sequence(def, &sequence);
     if (bind_hidden(def->name)) return TCUDB_OK;
     TRY(relation_row(l, table_oid(def), def->name, is_sequence ? "S" : "r", temp, def->ncols, table_rows(table),
-                     def->nkeys > 0, def->nchecks, err));
+                     has_index(def), def->nchecks, err));
     TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     for (uint32_t i = 0; i < def->nkeys; i++) {
         TRY(relation_row(l, constraint_oid(def, i) + BLOCK_OIDS / 2, def->keys[i].name, "i", temp, def->keys[i].ncols,
                          table_rows(table), false, 0, err));
+        TRY(bind_list_null(l, TYPE_TEXT, 1, err));
+    }
+    for (uint32_t i = 0; i < def->nnotes; i++) {
+        if (!is_plain_index(def, &def->notes[i])) continue;
+        TRY(relation_row(l, note_oid(def, i) + BLOCK_OIDS / 2, def->notes[i].subject, "i", temp,
+                         index_columns(&def->notes[i], NULL), table_rows(table), false, 0, err));
         TRY(bind_list_null(l, TYPE_TEXT, 1, err));
     }
     return TCUDB_OK;
@@ -253,10 +295,35 @@ static tcudb_status reference_row(Listing *l, const TableDef *def, uint32_t i, c
     return TCUDB_OK;
 }
 
+/* An index that is no key: kind 'I'; without a definition if it has expressions. */
+static tcudb_status index_row(Listing *l, const TableDef *def, uint32_t i, Error *err)
+{
+    const NoteDef *note = &def->notes[i];
+    uint32_t n = index_columns(note, NULL);
+    bool plain = true;
+    const char *text = "";
+    Str *names = ARENA_ARRAY(l->b->arena, Str, n, err);
+    TRY_PTR(names);
+    (void)index_columns(note, names);
+    TRY(constraint_row(l, def, def->nkeys + def->nchecks + i, note->subject, "I", err));
+    TRY(put_numbers(l, def, names, n, err));
+    TRY(bind_list_int(l, TYPE_INT2, n, err));
+    for (uint32_t k = 0; k < n; k++) {
+        const char *name = NULL;
+        plain = plain && names[k].len > 0;
+        TRY(text_quoted_name(l->b->arena, names[k], &name, err));
+        text = arena_printf(l->b->arena, err, "%s%s%s", text, k == 0 ? "" : ", ", name);
+        TRY_PTR(text);
+    }
+    TRY(text_or_null(l, plain ? str_of(text) : (Str){0}, err));
+    return no_reference(l, err);
+}
+
 static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *err)
 {
     for (uint32_t i = 0; i < def->nkeys; i++) {
-        TRY(constraint_row(l, def, i, def->keys[i].name, def->keys[i].primary ? "p" : "u", err));
+        const char *kind = def->keys[i].primary ? "p" : note_only_index(def, &def->keys[i]) ? "U" : "u";
+        TRY(constraint_row(l, def, i, def->keys[i].name, kind, err));
         TRY(key_cells(l, def, &def->keys[i], err));
     }
     for (uint32_t i = 0; i < def->nchecks; i++) {
@@ -271,6 +338,7 @@ static tcudb_status table_constraints(Listing *l, const TableDef *def, Error *er
         bool refers = false;
         TRY(reference_read(l->b->arena, &def->notes[i], &reference, &refers, err));
         if (refers) TRY(reference_row(l, def, def->nkeys + def->nchecks + i, &reference, err));
+        if (is_plain_index(def, &def->notes[i])) TRY(index_row(l, def, i, err));
     }
     return TCUDB_OK;
 }
@@ -305,8 +373,7 @@ static int64_t oid_of_constraint(const TableDef *def, Str name)
     for (uint32_t i = 0; i < def->nchecks; i++)
         if (str_equal(def->checks[i].name, name)) return constraint_oid(def, def->nkeys + i);
     for (uint32_t i = 0; i < def->nnotes; i++)
-        if (note_is(&def->notes[i], NOTE_REFERENCE) && str_equal(def->notes[i].subject, name))
-            return constraint_oid(def, def->nkeys + def->nchecks + i);
+        if (note_is(&def->notes[i], NOTE_REFERENCE) && str_equal(def->notes[i].subject, name)) return note_oid(def, i);
     return 0;
 }
 
@@ -423,6 +490,9 @@ int64_t bind_relation_oid(Binder *b, Str name)
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->nkeys; i++)
             if (str_equal(def->keys[i].name, name)) return constraint_oid(def, i) + BLOCK_OIDS / 2;
+        for (uint32_t i = 0; i < def->nnotes; i++)
+            if (note_is(&def->notes[i], NOTE_INDEX) && str_equal(def->notes[i].subject, name))
+                return note_oid(def, i) + BLOCK_OIDS / 2;
     }
     return catalog_oid(name);
 }

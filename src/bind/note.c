@@ -140,7 +140,7 @@ static tcudb_status on_column(Binder *b, const PgQuery__CommentStmt *node, Stmt 
 bool bind_has_constraint(const TableDef *def, Str name)
 {
     for (uint32_t i = 0; i < def->nkeys; i++)
-        if (str_equal(def->keys[i].name, name)) return true;
+        if (str_equal(def->keys[i].name, name)) return !note_only_index(def, &def->keys[i]);
     for (uint32_t i = 0; i < def->nchecks; i++)
         if (str_equal(def->checks[i].name, name)) return true;
     return note_find(def, NOTE_REFERENCE, name).ptr != NULL;

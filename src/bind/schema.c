@@ -249,7 +249,8 @@ static tcudb_status fill_constraints(Listing *l, Error *err)
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->nkeys; i++)
-            TRY(constraint_row(l, def, def->keys[i].name, def->keys[i].primary ? "PRIMARY KEY" : "UNIQUE", err));
+            if (!note_only_index(def, &def->keys[i]))
+                TRY(constraint_row(l, def, def->keys[i].name, def->keys[i].primary ? "PRIMARY KEY" : "UNIQUE", err));
         for (uint32_t i = 0; i < def->nchecks; i++) TRY(constraint_row(l, def, def->checks[i].name, "CHECK", err));
         Reference *list;
         uint32_t n;
@@ -297,7 +298,8 @@ static tcudb_status fill_key_columns(Listing *l, Error *err)
     Txn *txn = l->b->env->txn;
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
-        for (uint32_t i = 0; i < def->nkeys; i++) TRY(key_rows(l, def, &def->keys[i], err));
+        for (uint32_t i = 0; i < def->nkeys; i++)
+            if (!note_only_index(def, &def->keys[i])) TRY(key_rows(l, def, &def->keys[i], err));
         Reference *list;
         uint32_t n;
         TRY(reference_list(l->b->arena, def, &list, &n, err));
@@ -333,7 +335,7 @@ static tcudb_status fill_column_usage(Listing *l, Error *err)
     for (uint32_t t = 0; t < txn_table_count(txn); t++) {
         const TableDef *def = table_def(txn_table_at(txn, t));
         for (uint32_t i = 0; i < def->nkeys; i++)
-            for (uint32_t c = 0; c < def->keys[i].ncols; c++)
+            for (uint32_t c = 0; c < def->keys[i].ncols && !note_only_index(def, &def->keys[i]); c++)
                 TRY(usage_row(l, def->name, def->cols[def->keys[i].cols[c]].name, def, def->keys[i].name, err));
         TRY(usage_of_references(l, def, err));
     }

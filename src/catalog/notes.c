@@ -32,6 +32,11 @@ Str note_find(const TableDef *def, const char *kind, Str subject)
     return (Str){0};
 }
 
+bool note_only_index(const TableDef *def, const KeyDef *key)
+{
+    return note_find(def, NOTE_INDEX, key->name).ptr != NULL;
+}
+
 int note_order(const void *a, const void *b)
 {
     const NoteDef *x = a, *y = b;

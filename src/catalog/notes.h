@@ -24,6 +24,8 @@
 bool note_is(const NoteDef *note, const char *kind);
 /* Whether an index has the column. */
 bool note_indexes(const NoteDef *note, Str column);
+/* Whether a key is that of CREATE UNIQUE INDEX, which is no constraint. */
+bool note_only_index(const TableDef *def, const KeyDef *key);
 /* The text of a note; ptr NULL: there is none. */
 Str note_find(const TableDef *def, const char *kind, Str subject);
 /* Orders them as a definition has them: for qsort. */

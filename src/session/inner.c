@@ -52,6 +52,7 @@ static tcudb_status key_text(const TableDef *def, const KeyDef *key, Buf *buf, E
 static tcudb_status constraints(const TableDef *def, Buf *buf, Error *err)
 {
     for (uint32_t i = 0; i < def->nkeys; i++) {
+        if (note_only_index(def, &def->keys[i])) continue;
         if (buf->len > 0) TRY(buf_printf(buf, err, ", "));
         TRY(key_text(def, &def->keys[i], buf, err));
     }

@@ -252,8 +252,10 @@ static tcudb_status lost_key(Run *run, const TableDef *old, const Reference *r, 
             arena_printf(run->arena, err, "column " STR_FMT " of table " STR_FMT, STR_ARG(col), STR_ARG(old->name));
         return *what == NULL ? TCUDB_NOMEM : TCUDB_OK;
     }
-    *what =
-        arena_printf(run->arena, err, "constraint " STR_FMT " on table " STR_FMT, STR_ARG(name), STR_ARG(old->name));
+    bool only_index = key != NULL && note_only_index(old, key);
+    *what = only_index ? arena_printf(run->arena, err, "index " STR_FMT, STR_ARG(name))
+                       : arena_printf(run->arena, err, "constraint " STR_FMT " on table " STR_FMT, STR_ARG(name),
+                                      STR_ARG(old->name));
     *on = *what == NULL ? NULL : arena_printf(run->arena, err, "index " STR_FMT, STR_ARG(name));
     return *on == NULL ? TCUDB_NOMEM : TCUDB_OK;
 }

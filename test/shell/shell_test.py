@@ -144,7 +144,7 @@ def cases():
         " c      | character varying(3) |          | \n"
         "(3 rows)\n\n"), "", 0
     yield "schema", ["-q"], "create table \"T x\" (a int not null, b text);\ncreate view v as select a from \"T x\";\n.schema\n", \
-        ["CREATE TABLE \"T x\" (\n    a integer NOT NULL,\n    b text\n);\n", "CREATE VIEW v AS "], "", 0
+        ["CREATE TABLE \"T x\" (\n    a integer NOT NULL,\n    b text\n);\n", "CREATE VIEW v (a) AS "], "", 0
     yield "dump", ["-q"], "create table t (a int not null, b text);\ninsert into t values (1, 'it''s'), (2, null);\n.dump\n", \
         "CREATE TABLE t (\n    a integer NOT NULL,\n    b text\n);\nINSERT INTO t VALUES (1, 'it''s');\nINSERT INTO t VALUES (2, NULL);\n", "", 0
     yield "dump of foreign keys", ["-q"], "create table z (a int primary key);\ncreate table c (a int references z);\ninsert into z values (1);\ninsert into c values (1);\n.dump\n\\d c\n", \
