@@ -588,17 +588,23 @@ static tcudb_status store_num(Num v, Vector *out, uint32_t row, Error *err)
     return store_scaled(scaled, out, row);
 }
 
+/* Words times a power of ten, or divided by one, rounded half away from zero. false: some do not fit, or none do. */
+static bool words_to_words(const Vector *args, const uint16_t *sel, uint32_t n, Vector *out)
+{
+    const int up = out->type.scale - args[0].type.scale, digits = out->type.precision - (up > 0 ? up : 0);
+    if (up > NUM_I64_DIGITS || up < -NUM_I64_DIGITS || digits <= 0) return false;
+    const int64_t power = (int64_t)num_pow10(up < 0 ? -up : up), half = power / 2, end = (int64_t)num_pow10(digits);
+    bool bad = false;
+    if (up >= 0)
+        UNARY_LOOPS(int64_t, int64_t, bad |= x <= -end || x >= end; r = (int64_t)((uint64_t)x * (uint64_t)power));
+    else
+        UNARY_LOOPS(int64_t, int64_t, r = (x < 0 ? x - half : x + half) / power; bad |= r <= -end || r >= end);
+    return !bad;
+}
+
 KERNEL(numeric_to_numeric)
 {
-    int up = out->type.scale - args[0].type.scale;
-    bool room = out->type.precision - out->type.scale >= args[0].type.precision - args[0].type.scale;
-    if (args[0].phys == PHYS_I64 && out->phys == PHYS_I64 && up >= 0 && room) {
-        const int64_t *a = args[0].data, factor = (int64_t)num_pow10(up);
-        int64_t *to = out->data;
-        uint32_t sa = STRIDE(args[0]);
-        EACH_ROW(i, row) to[row] = a[row * sa] * factor;
-        return TCUDB_OK;
-    }
+    if (args[0].phys == PHYS_I64 && out->phys == PHYS_I64 && words_to_words(args, sel, n, out)) return TCUDB_OK;
     if (args[0].phys != PHYS_NUM && out->phys == PHYS_NUM) {
         const int32_t scale = args[0].type.scale;
         if (args[0].phys == PHYS_I64)

@@ -44,6 +44,7 @@ def transaction(k, folder, rng):
         f"ALTER TABLE t ADD COLUMN c{k} text DEFAULT 'c' || {k}, ADD COLUMN e{k} text; ALTER TABLE t DROP COLUMN e{k}",
         f"UPDATE t SET n = n + 1",
         f"UPDATE t SET n = n + k % 5, s = s || '.' WHERE k % 3 = 0",
+        f"UPDATE t SET n = k; DELETE FROM t WHERE k % 11 = 0; INSERT INTO t(k, s) {rows} ON CONFLICT DO NOTHING; UPDATE t SET n = n + {k % 3}",
         f"UPDATE t SET n = NULL WHERE k % 10 = {k % 10}",
         f"ALTER TABLE t ALTER COLUMN n TYPE {rng.choice(['bigint', 'int', 'int USING coalesce(n, k) % 1000', 'numeric(12,0)'])}",
         f"INSERT INTO t(k, s) {big} ON CONFLICT DO NOTHING; UPDATE t SET n = 1 WHERE n IS NULL; ALTER TABLE t ALTER COLUMN n TYPE int",

@@ -2,8 +2,8 @@
  * op_update.c: UPDATE, and the columns that ALTER TABLE computes.
  *
  * The input yields row ids and the new values of the columns that are set, no others unless somebody asks for them.
- * They are collected first: row ids stay valid only until the transaction's next change. Then each segment goes one
- * way:
+ * They are collected first: row ids stay valid only until the transaction's next change. Where every row is set, the
+ * columns that are set become new ones over the same rows, as those of ALTER TABLE. Else each segment goes one way:
  *
  *     in place            its set columns are decoded, patched and encoded anew; rows keep their place, the other
  *                         columns are not touched (store/revise.c)
@@ -112,7 +112,7 @@ static tcudb_status patch_span(void *ctx, Worker *w, uint64_t task, Error *err)
     return status;
 }
 
-/* ---- ALTER TABLE ---------------------------------------------------------------------------------------- */
+/* ---- all rows: of ALTER TABLE, or of an UPDATE -------------------------------------------------------------- */
 
 /* Segments without a live row: their new columns are NULL. */
 static tcudb_status patch_empty(Update *u, Error *err)
@@ -130,12 +130,11 @@ static tcudb_status patch_empty(Update *u, Error *err)
     return TCUDB_OK;
 }
 
-/* All live rows are there, in their order. */
-static tcudb_status revise_all(Update *u, Error *err)
+/* All live rows are there, in their order. def NULL: the table's. */
+static tcudb_status revise_all(Update *u, const TableDef *def, const ColumnSource *sources, Error *err)
 {
-    const Plan *plan = u->node->plan;
     TRY(find_spans(u, err));
-    TRY(revision_new(u->x->env->txn, plan->modify.table, plan->modify.def, plan->modify.sources, &u->revision, err));
+    TRY(revision_new(u->x->env->txn, u->node->plan->modify.table, def, sources, &u->revision, err));
     tcudb_status status = exec_parallel(u->x, u->node, u->nspans, patch_span, u, err);
     if (status == TCUDB_OK) status = patch_empty(u, err);
     if (status == TCUDB_OK) return revision_finish(u->revision, err);
@@ -143,9 +142,36 @@ static tcudb_status revise_all(Update *u, Error *err)
     return status;
 }
 
-/* ---- UPDATE in place -------------------------------------------------------------------------------------- */
+/* Columns that are not set stay. anew: those that are set have nothing of what they had. */
+static tcudb_status make_sources(const Update *u, bool anew, ColumnSource **out, Error *err)
+{
+    const Plan *plan = u->node->plan;
+    uint32_t ncols = table_def(u->table)->ncols;
+    ColumnSource *sources = ARENA_ARRAY(&u->x->arena, ColumnSource, ncols, err);
+    TRY_PTR(sources);
+    for (uint32_t c = 0; c < ncols; c++) sources[c].from = c;
+    for (uint32_t i = 0; i < plan->modify.nset; i++) {
+        ColumnSource *source = &sources[plan->modify.columns[i]];
+        source->written = true;
+        if (anew) source->from = NO_COLUMN;
+    }
+    *out = sources;
+    return TCUDB_OK;
+}
 
 enum { IN_PLACE = 4, IN_PLACE_LEAST = 256 /* rows of a segment: fewer are a log record and no file */ };
+
+/* Whether every row gets new values, texts aside: those keep their dictionary. */
+static bool sets_all_rows(const Update *u)
+{
+    const TableDef *def = table_def(u->table);
+    bool all = u->ids->n >= IN_PLACE_LEAST && u->ids->n == table_rows(u->table);
+    for (uint32_t i = 0; i < u->node->plan->modify.nset; i++)
+        all = all && !type_is_text(def->cols[u->node->plan->modify.columns[i]].type);
+    return all;
+}
+
+/* ---- UPDATE in place -------------------------------------------------------------------------------------- */
 
 static bool goes_in_place(const Update *u, const Span *span)
 {
@@ -172,11 +198,8 @@ static tcudb_status part_spans(Update *u, uint32_t *n, Error *err)
 static tcudb_status update_in_place(Update *u, uint32_t n, Error *err)
 {
     const Plan *plan = u->node->plan;
-    uint32_t ncols = table_def(u->table)->ncols;
-    ColumnSource *sources = ARENA_ARRAY(&u->x->arena, ColumnSource, ncols, err);
-    TRY_PTR(sources);
-    for (uint32_t c = 0; c < ncols; c++) sources[c].from = c;
-    for (uint32_t i = 0; i < plan->modify.nset; i++) sources[plan->modify.columns[i]].written = true;
+    ColumnSource *sources;
+    TRY(make_sources(u, false, &sources, err));
     TRY(revision_new(u->x->env->txn, plan->modify.table, NULL, sources, &u->revision, err));
     tcudb_status status = exec_parallel(u->x, u->node, n, patch_span, u, err);
     if (status == TCUDB_OK) return revision_finish(u->revision, err);
@@ -271,7 +294,12 @@ static tcudb_status move_keys(Update *u, Error *err)
 static tcudb_status update(Update *u, Error *err)
 {
     uint32_t n = 0;
+    ColumnSource *sources;
     if (sets_key(u)) return move_keys(u, err);
+    if (sets_all_rows(u)) {
+        TRY(make_sources(u, true, &sources, err));
+        return revise_all(u, NULL, sources, err);
+    }
     TRY(find_spans(u, err));
     TRY(part_spans(u, &n, err));
     if (n > 0) TRY(update_in_place(u, n, err));
@@ -293,7 +321,7 @@ static tcudb_status run_update(Exec *x, PhysNode *node, Stage *down, Error *err)
     TRY(row_ids_new(x, rows->cols[0].data, NULL, rows->n, &ids, err));
     u.rows = rows;
     u.ids = &ids;
-    TRY(revises ? revise_all(&u, err) : update(&u, err));
+    TRY(revises ? revise_all(&u, plan->modify.def, plan->modify.sources, err) : update(&u, err));
     x->written = ids.n;
     atomic_store(&node->stats.rows, x->written);
     TRY(modify_put_out(x, node, rows, ids.rows, ids.n, down, err));
