@@ -27,3 +27,15 @@ create table ci(a int, b int, c int);
 insert into ci select i % 4, i % 5, i % 7 from generate_series(1, 30) i;
 with w as (select s.*, count(o2) over (partition by o1) as w from (select count(*) filter (where a <> b and 5 < c) as o0, count(*) as o1, sum(distinct nullif(c, b)) as o2 from ci where c between 5 and 7) s) select o0, o1, o2 from w where o2 is not null union all select o0, o1, o2 from w where o2 in (7, 11);
 with w as (select a, count(distinct b) n, count(distinct c) m, sum(distinct c) s from ci group by rollup (a)) select * from w where n > 1 union all select * from w where n > 2 order by 1, 2, 3, 4;
+-- Conditions of every scan do not reach what changes when rows are left out: numbers of rows, limits, sequences.
+create sequence cs;
+with t as (select nextval('cs') n, y from o) select count(n) from t where y = 2001 union all select count(n) from t where y = 2002;
+select nextval('cs');
+with t as (select y, k, row_number() over (order by y, k, m, n) r from o) select * from t where y = 2001 and r < 85 union all select * from t where y = 2002 and r > 240 order by 1, 2, 3;
+with t as (select y, k from o order by y nulls first, k, m, n limit 100) select count(*), sum(k) from t where y = 2001 union all select count(*), sum(k) from t where y = 2000;
+with t as (select distinct on (k) k, y from o order by k, y, m, n) select * from t where y = 2000 union all select * from t where y = 2001 order by 1, 2;
+with d as (delete from o where k = 8 returning y, k) select count(*) from d where y = 2001 union all select count(*) from d where y = 2002;
+select count(*) from o where k = 8;
+with t as (select y, sum(n) s from o group by grouping sets ((y), ())) select * from t where y is null union all select * from t where y is null and s > 1 order by 1, 2;
+with t as (select y, count(*) c from o group by y having count(*) > 3), u as (select y from t where c > 5 union select y from t where c < 80) select count(*) from u where y > 2001;
+with t as (select y from o except select 2001) select * from t where y = 2001 union all select * from t where y = 2002;
