@@ -163,8 +163,12 @@ void key_pairs_add(KeyPairs *p, const Opt *opt, const Plan *const sides[2], cons
     while (i < p->n && (p->items[i].leaf[0] != leaf[0] || p->items[i].leaf[1] != leaf[1])) i++;
     if (leaf[0] == NULL || leaf[1] == NULL || i == KEY_PAIRS_MAX) return;
     if (i == p->n)
-        p->items[p->n++] =
-            (KeyPair){.leaf = {leaf[0], leaf[1]}, .most = 1, .independent = 1, .values = {1, 1}, .kept = {1, 1}};
+        p->items[p->n++] = (KeyPair){.leaf = {leaf[0], leaf[1]},
+                                     .side = {sides[0], sides[1]},
+                                     .most = 1,
+                                     .independent = 1,
+                                     .values = {1, 1},
+                                     .kept = {1, 1}};
     add_to_pair(&p->items[i], opt, args, d, col);
 }
 
@@ -290,6 +294,28 @@ static double skew_factor(const Opt *opt, const KeyPair *p)
     return fmax(LEAST, m.pairs / (m.cells[0] * m.cells[1]) * p->independent);
 }
 
+/* What the joins below say of the key's table: filters of a third one, by an equality of other columns. */
+static double carried_factor(const Opt *opt, const Plan *plan, const CardKey *key)
+{
+    double factor = 1;
+    if (plan->kind != PLAN_JOIN && !plan_passes(plan)) return 1;
+    for (uint32_t i = 0; plan->kind == PLAN_JOIN && plan->join.kind == JOIN_INNER && i < plan->join.nconds; i++) {
+        const Expr *e = plan->join.conds[i];
+        if (!expr_is_equality(e) || e->args[0]->kind != EXPR_COL || e->args[1]->kind != EXPR_COL) continue;
+        for (uint32_t k = 0; k < 2; k++) {
+            ColId to = e->args[k]->col;
+            CardKey third = {.col = e->args[1 - k]->col};
+            if (to == key->col || plan_find_col(key->scan, to) == NULL) continue;
+            third.scan = leaf_of_col(plan->inputs[plan_find_col(plan->inputs[1], third.col) != NULL], &third.col);
+            if (third.scan == NULL || third.scan->kind != PLAN_SCAN || third.scan == key->scan) continue;
+            factor = card_reach_through(opt, key, &third, to);
+            if (factor != 1) return factor;
+        }
+    }
+    for (uint32_t i = 0; i < plan->ninputs && factor == 1; i++) factor = carried_factor(opt, plan->inputs[i], key);
+    return factor;
+}
+
 /* Filters of one side where the other side's values are; filters on the key itself are in its values already. */
 static double reach_factor(const Opt *opt, const KeyPair *p)
 {
@@ -297,7 +323,8 @@ static double reach_factor(const Opt *opt, const KeyPair *p)
     for (uint32_t s = 0; s < 2; s++) {
         if (p->leaf[s]->kind != PLAN_SCAN || p->cols[0][0] == 0 || p->cols[1][0] == 0) continue;
         if (p->kept[0] < 1 || p->kept[1] < 1) continue;
-        factor *= card_reach(opt, p->leaf[s], p->cols[s][0], card_fact(opt, p->cols[1 - s][0]));
+        CardKey key = {p->leaf[s], p->cols[s][0], card_fact(opt, p->cols[1 - s][0])};
+        factor *= card_reach(opt, key.scan, key.col, key.reach) * carried_factor(opt, p->side[s], &key);
     }
     return factor;
 }

@@ -30,8 +30,8 @@ double combos_count(const Combos *c, double rows);
 
 /* Equalities between the same two leaves. */
 typedef struct KeyPair {
-    const Plan *leaf[2];
-    ColId cols[2][KEY_PAIR_COLS]; /* in the leaves; 0: an expression */
+    const Plan *leaf[2], *side[2]; /* a leaf is somewhere below its side of the join */
+    ColId cols[2][KEY_PAIR_COLS];  /* in the leaves; 0: an expression */
     uint32_t n;
     double kept[2];     /* share of the values that filters on these columns leave */
     bool misfit[2];     /* a column of the side has fewer values than what it is compared to */

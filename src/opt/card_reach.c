@@ -6,7 +6,11 @@
  * evaluated on the rows of that part (where there are many on every n-th batch): how much more of them pass there than
  * of all rows is how much more rows the join has. Answers are remembered by filters and part.
  *
- * Cost: BATCHES_READ batches of the key and of the filters' columns; where they are, catalog/ remembers.
+ * Filters of a third table count where an equality carries them over: of days in the weeks of 2001, which are the weeks
+ * of the days of 2001, all are where sales name days. What carries over is between what values the other column lies.
+ *
+ * Cost: BATCHES_READ batches of the key and of the filters' columns; where they are, catalog/ remembers. To carry
+ * filters over, all rows of a table of BATCHES_MOST at most.
  */
 #include "expr/eval.h"
 #include "opt/card_combine.h"
@@ -16,7 +20,7 @@
 
 static const double NARROW = 0.5; /* wider parts are as good as all */
 
-enum { REMEMBERED = 64, BATCHES_READ = 16, COLS_MAX = 16 };
+enum { REMEMBERED = 64, BATCHES_READ = 16, BATCHES_MOST = 64, COLS_MAX = 16 };
 
 typedef struct Reach {
     const Table *table;
@@ -25,6 +29,8 @@ typedef struct Reach {
     Expr *const *filters;
     const Expr *last; /* arrays are filled up in place */
     uint32_t nfilters;
+    Expr *const *carried; /* the filters of a third table, NULL: none, and what they carry over to */
+    ColId to;
     double factor;
 } Reach;
 
@@ -40,6 +46,7 @@ static Reach *remembered(Opt *opt, const Reach *r)
     for (uint32_t i = 0; cache != NULL && i < cache->n; i++) {
         Reach *x = &cache->items[i];
         bool part = x->table == r->table && x->column == r->column && x->lo == r->lo && x->hi == r->hi;
+        part &= x->carried == r->carried && x->to == r->to;
         if (part && x->filters == r->filters && x->nfilters == r->nfilters && x->last == r->last) return x;
     }
     return NULL;
@@ -55,12 +62,14 @@ static void remember(Opt *opt, const Reach *r)
 typedef struct Counting {
     const Plan *scan;
     const Reach *reach;
+    bool all; /* no batch is left out */
     Evaluator *evaluator;
     EvalState *state;
     ColId layout[COLS_MAX];
     uint32_t columns[COLS_MAX]; /* of the table; the key first */
     uint32_t ncols;
     uint64_t there, passed;
+    int64_t least, most; /* keys of rows that passed */
     Arena *batches;
 } Counting;
 
@@ -76,15 +85,14 @@ static bool list_columns(Counting *c)
     const Plan *scan = c->scan;
     bool parameter = false;
     c->columns[c->ncols++] = c->reach->column;
-    for (uint32_t f = 0; f < scan->scan.nfilters; f++) {
-        (void)expr_walk(scan->scan.filters[f], is_parameter, &parameter);
-        if (parameter || expr_volatile(scan->scan.filters[f]) || !expr_within(scan->scan.filters[f], scan))
-            return false;
+    for (uint32_t f = 0; f < c->reach->nfilters; f++) {
+        const Expr *e = c->reach->filters[f];
+        (void)expr_walk(e, is_parameter, &parameter);
+        if (parameter || expr_volatile(e) || !expr_within(e, scan)) return false;
     }
     for (uint32_t i = 0; i < scan->ncols; i++) {
         bool used = false;
-        for (uint32_t f = 0; f < scan->scan.nfilters; f++)
-            used |= expr_has_col(scan->scan.filters[f], scan->cols[i].id);
+        for (uint32_t f = 0; f < c->reach->nfilters; f++) used |= expr_has_col(c->reach->filters[f], scan->cols[i].id);
         if (!used) continue;
         if (c->ncols == COLS_MAX || scan->scan.columns[i] == ROWID_COLUMN) return false;
         c->layout[c->ncols] = scan->cols[i].id;
@@ -93,23 +101,31 @@ static bool list_columns(Counting *c)
     return true;
 }
 
-#define IN_REACH(type)                                                                                                 \
-    for (uint32_t i = 0; i < n; i++) {                                                                                 \
-        uint32_t at = v->form == VEC_CONST ? 0 : i;                                                                    \
-        int64_t key = ((const type *)v->data)[at];                                                                     \
-        sel[live] = (uint16_t)i;                                                                                       \
-        live += key >= lo && key <= hi && (v->valid == NULL || bit_get(v->valid, at));                                 \
+static int64_t key_at(const Vector *v, uint32_t row)
+{
+    uint32_t at = v->form == VEC_CONST ? 0 : row;
+    switch (v->phys) {
+    case PHYS_I16: return ((const int16_t *)v->data)[at];
+    case PHYS_I32: return ((const int32_t *)v->data)[at];
+    default: return ((const int64_t *)v->data)[at];
     }
+}
+
+/* Doubles next to the ends of int64 are beyond them. */
+static int64_t to_int64(double v)
+{
+    return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
 
 /* The rows whose key is in the part. */
 static uint32_t select_reach(const Reach *r, const Vector *v, uint32_t n, uint16_t *sel)
 {
-    int64_t lo = (int64_t)ceil(r->lo), hi = (int64_t)floor(r->hi);
+    int64_t lo = to_int64(ceil(r->lo)), hi = to_int64(floor(r->hi));
     uint32_t live = 0;
-    switch (v->phys) {
-    case PHYS_I16: IN_REACH(int16_t) break;
-    case PHYS_I32: IN_REACH(int32_t) break;
-    default: IN_REACH(int64_t) break;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t key = key_at(v, i);
+        sel[live] = (uint16_t)i;
+        live += key >= lo && key <= hi && !vec_is_null(v, i);
     }
     return live;
 }
@@ -132,6 +148,11 @@ static tcudb_status count_batch(Counting *c, uint32_t segment, uint32_t row, uin
     TRY(eval_filter(c->evaluator, c->state, &ctx, &batch, passed, &left, err));
     c->there += live;
     c->passed += left;
+    for (uint32_t i = 0; i < left; i++) {
+        int64_t key = key_at(&cols[0], passed[i]);
+        c->least = key < c->least ? key : c->least;
+        c->most = key > c->most ? key : c->most;
+    }
     return TCUDB_OK;
 }
 
@@ -149,9 +170,9 @@ static tcudb_status count(Opt *opt, Counting *c, Arena *arena, Error *err)
     TRY(key_batches_of(key_cache_batches(opt->env->keys), table, c->columns[0], arena, opt->env->cancel, &ranges,
                        &batches, err));
     for (uint64_t i = 0; i < batches && ranges != NULL; i++) here += meets(&ranges[i], c->reach);
-    uint64_t step = here / BATCHES_READ + 1;
-    if (here == 0) return TCUDB_OK;
-    TRY(expr_and(opt, c->scan->scan.filters, c->scan->scan.nfilters, &all, err));
+    uint64_t step = c->all ? 1 : here / BATCHES_READ + 1;
+    if (here == 0 || (c->all && here > BATCHES_MOST)) return TCUDB_OK;
+    TRY(expr_and(opt, c->reach->filters, c->reach->nfilters, &all, err));
     TRY(eval_compile(arena, all, c->layout, c->ncols, NULL, 0, &c->evaluator, err));
     TRY(eval_state_new(arena, c->evaluator, &c->state, err));
     for (uint32_t s = 0; s < table_segments(table); s++) {
@@ -166,43 +187,138 @@ static tcudb_status count(Opt *opt, Counting *c, Arena *arena, Error *err)
     return TCUDB_OK;
 }
 
-/* Of the rows in the part, the share that passes; < 0: not known. */
-static double passing_share(Opt *opt, const Plan *scan, const Reach *r)
+/* False: not known, or no row is in the part. */
+static bool counted(Opt *opt, Counting *c)
 {
-    Counting c = {.scan = scan, .reach = r};
     Arena arena, batches;
     Error ignored; /* a plan can be made without; an error that rows raise shows when they are asked for */
-    if (!list_columns(&c)) return -1;
+    c->least = INT64_MAX;
+    c->most = INT64_MIN;
+    if (!list_columns(c)) return false;
     arena_init(&arena, opt->arena->mem);
     arena_init(&batches, opt->arena->mem);
-    c.batches = &batches;
-    bool counted = count(opt, &c, &arena, &ignored) == TCUDB_OK && c.there > 0;
+    c->batches = &batches;
+    bool done = count(opt, c, &arena, &ignored) == TCUDB_OK && c->there > 0;
     arena_free(&batches);
     arena_free(&arena);
-    return counted ? fmax((double)c.passed, 0.5) / (double)c.there : -1;
+    return done;
+}
+
+/* How many times as large a share of the rows passes in the part. */
+static double factor_of(Opt *opt, const Plan *scan, const Reach *r)
+{
+    Counting c = {.scan = scan, .reach = r};
+    if (!counted(opt, &c)) return 1;
+    double share = fmax((double)c.passed, 0.5) / (double)c.there;
+    return share / card_selectivity_all(opt, r->filters, r->nfilters);
+}
+
+/* A column of the scan's table whose values are integers with known bounds. */
+static bool is_countable(const Opt *opt, const Plan *scan, const ColFact *fact)
+{
+    if (opt->env->keys == NULL || !fact->has_range || !fact->exact || fact->table != scan->scan.table) return false;
+    uint8_t phys = (uint8_t)type_phys(fact->min.type);
+    bool integer = phys == PHYS_I16 || phys == PHYS_I32 || phys == PHYS_I64;
+    return integer && fact->min.type.id != TYPE_NUMERIC && fact->column != ROWID_COLUMN;
+}
+
+/* The part of the key's range where the other side's values are; false: it is most of it, or not known. */
+static bool find_part(const Opt *opt, const Plan *scan, ColId key, const ColFact *reach, Reach *out)
+{
+    const ColFact *own = card_fact(opt, key);
+    if (!is_countable(opt, scan, own) || !reach->has_range) return false;
+    *out = (Reach){.table = scan->scan.table, .column = own->column, .factor = 1};
+    out->lo = fmax(own->lo, reach->lo);
+    out->hi = fmin(own->hi, reach->hi);
+    return out->lo <= out->hi && out->hi - out->lo <= NARROW * (own->hi - own->lo);
+}
+
+static void set_filters(Reach *r, Expr *const *filters, uint32_t n)
+{
+    r->filters = filters;
+    r->nfilters = n;
+    r->last = n > 0 ? filters[n - 1] : NULL;
 }
 
 double card_reach(const Opt *const_opt, const Plan *scan, ColId key, const ColFact *reach)
 {
     Opt *opt = (Opt *)(uintptr_t)const_opt; /* only its cache and its arena change */
-    const ColFact *own = card_fact(opt, key);
-    uint32_t n = scan->scan.nfilters;
-    if (n == 0 || opt->env->keys == NULL || !own->has_range || !reach->has_range || own->table != scan->scan.table)
-        return 1;
-    uint8_t phys = (uint8_t)type_phys(own->min.type);
-    bool number = own->exact && own->min.type.id != TYPE_NUMERIC && own->column != ROWID_COLUMN &&
-                  (phys == PHYS_I16 || phys == PHYS_I32 || phys == PHYS_I64);
-    double lo = fmax(own->lo, reach->lo), hi = fmin(own->hi, reach->hi);
-    if (!number || lo > hi || hi - lo > NARROW * (own->hi - own->lo)) return 1;
-    Reach r = {.table = scan->scan.table, .column = own->column, .lo = lo, .hi = hi, .factor = 1};
-    r.filters = scan->scan.filters;
-    r.last = scan->scan.filters[n - 1];
-    r.nfilters = n;
+    Reach r;
+    if (scan->scan.nfilters == 0 || !find_part(opt, scan, key, reach, &r)) return 1;
+    set_filters(&r, scan->scan.filters, scan->scan.nfilters);
     const Reach *known = remembered(opt, &r);
     if (known != NULL) return known->factor;
-    double share = passing_share(opt, scan, &r);
-    if (share >= 0) r.factor = share / card_selectivity_all(opt, scan->scan.filters, n);
+    r.factor = factor_of(opt, scan, &r);
     remember(opt, &r);
     assert(r.factor > 0);
+    return r.factor;
+}
+
+/* ---- filters of a third table ------------------------------------------------------------------------- */
+
+/* Between what values a column of the filtered rows lies. */
+static bool filtered_bounds(Opt *opt, const Plan *scan, ColId col, int64_t *lo, int64_t *hi)
+{
+    const ColFact *fact = card_fact(opt, col);
+    if (scan->scan.nfilters == 0 || !is_countable(opt, scan, fact)) return false;
+    Reach all = {.table = scan->scan.table, .column = fact->column, .lo = fact->lo, .hi = fact->hi};
+    set_filters(&all, scan->scan.filters, scan->scan.nfilters);
+    Counting c = {.scan = scan, .reach = &all, .all = true};
+    if (!counted(opt, &c)) return false;
+    *lo = c.least;
+    *hi = c.most;
+    return c.passed > 0;
+}
+
+static tcudb_status add_bound(Opt *opt, const PlanCol *col, const char *op, int64_t bound, ExprList *out, Error *err)
+{
+    Value value = {.type = col->type};
+    Expr *e, *column = expr_of_col(opt, col, err);
+    TRY_PTR(column);
+    switch (type_phys(col->type)) {
+    case PHYS_I16: value.i16 = (int16_t)bound; break;
+    case PHYS_I32: value.i32 = (int32_t)bound; break;
+    default: value.i64 = bound; break;
+    }
+    Expr *constant = expr_const(opt->arena, &value, 0, err);
+    TRY_PTR(constant);
+    TRY(expr_operator(opt, op, column, constant, &e, err));
+    return list_add(opt, out, e, err);
+}
+
+/* The key's filters and between what the third scan's keep the column; n 0: not known. */
+static tcudb_status carry_over(Opt *opt, const CardKey *key, const CardKey *third, const PlanCol *to, ExprList *out,
+                               Error *err)
+{
+    const ColFact *fact = card_fact(opt, to->id);
+    int64_t lo, hi;
+    bool alike = type_equal(to->type, card_fact(opt, third->col)->min.type) && is_countable(opt, key->scan, fact);
+    if (!alike || !filtered_bounds(opt, third->scan, third->col, &lo, &hi)) return TCUDB_OK;
+    if ((double)hi - (double)lo > NARROW * (fact->hi - fact->lo)) return TCUDB_OK;
+    TRY(list_add_all(opt, out, key->scan->scan.filters, key->scan->scan.nfilters, err));
+    TRY(add_bound(opt, to, ">=", lo, out, err));
+    return add_bound(opt, to, "<=", hi, out, err);
+}
+
+double card_reach_through(const Opt *const_opt, const CardKey *key, const CardKey *third, ColId to)
+{
+    Opt *opt = (Opt *)(uintptr_t)const_opt;
+    const PlanCol *col = plan_find_col(key->scan, to);
+    ExprList filters = {0};
+    Error ignored;
+    Reach r;
+    if (col == NULL || third->scan->scan.nfilters == 0 || !find_part(opt, key->scan, key->col, key->reach, &r))
+        return 1;
+    set_filters(&r, key->scan->scan.filters, key->scan->scan.nfilters);
+    r.carried = third->scan->scan.filters;
+    r.to = to;
+    const Reach *known = remembered(opt, &r);
+    if (known != NULL) return known->factor;
+    if (carry_over(opt, key, third, col, &filters, &ignored) == TCUDB_OK && filters.n > 0) {
+        Reach with = r;
+        set_filters(&with, filters.items, filters.n);
+        r.factor = factor_of(opt, key->scan, &with) / card_reach(opt, key->scan, key->col, key->reach);
+    }
+    remember(opt, &r);
     return r.factor;
 }

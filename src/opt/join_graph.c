@@ -261,15 +261,47 @@ static void insert_pair(JoinGraph *g, GraphPair pair)
     g->pairs[at] = pair;
 }
 
+/* The only column by which two relations, both of them tables, are joined; 0: none, or there are several. */
+static ColId joining_col(const JoinGraph *g, uint32_t rel, uint32_t other)
+{
+    ColId col = 0;
+    for (uint32_t i = 0; i < g->nclasses; i++) {
+        const Expr *e = member_of(&g->classes[i], rel);
+        if (e == NULL || member_of(&g->classes[i], other) == NULL) continue;
+        if (col != 0 || e->kind != EXPR_COL) return 0;
+        col = e->col;
+    }
+    return col;
+}
+
+/* Filters of a third relation that an equality carries over to b, where a refers to a part of b. */
+static void find_carried(const Opt *opt, JoinGraph *g, uint32_t a, uint32_t b, double factor)
+{
+    CardKey key = {.scan = g->rels[b].plan, .col = joining_col(g, b, a)};
+    ColId reach = joining_col(g, a, b);
+    if (key.col == 0 || reach == 0 || key.scan->kind != PLAN_SCAN) return;
+    key.reach = card_fact(opt, reach);
+    for (uint32_t t = 0; t < g->nrels && g->npairs < g->most_pairs; t++) {
+        CardKey third = {.scan = g->rels[t].plan, .col = joining_col(g, t, b)};
+        ColId to = joining_col(g, b, t);
+        if (t == a || t == b || third.col == 0 || to == 0 || to == key.col || third.scan->kind != PLAN_SCAN) continue;
+        double more = card_reach_through(opt, &key, &third, to);
+        if (more != 1) insert_pair(g, (GraphPair){.a = a, .b = b, .with = UINT64_C(1) << t, .factor = more * factor});
+    }
+}
+
 static tcudb_status find_pairs(Opt *opt, JoinGraph *g, Error *err)
 {
-    g->pairs = ARENA_ARRAY(opt->arena, GraphPair, (size_t)g->nrels * g->nrels / 2 + 1, err);
+    g->most_pairs = g->nrels * g->nrels;
+    g->pairs = ARENA_ARRAY(opt->arena, GraphPair, g->most_pairs, err);
     TRY_PTR(g->pairs);
     for (uint32_t a = 0; a < g->nrels; a++) {
         for (uint32_t b = a + 1; b < g->nrels; b++) {
             if ((g->rels[a].neighbours >> b & 1) == 0) continue;
             double factor = pair_factor(opt, g, a, b);
             if (factor != 1) insert_pair(g, (GraphPair){.a = a, .b = b, .factor = factor});
+            find_carried(opt, g, a, b, factor);
+            find_carried(opt, g, b, a, factor);
         }
     }
     return TCUDB_OK;
@@ -284,7 +316,7 @@ static double pairs_factor(const JoinGraph *g, uint64_t set)
     for (uint32_t i = 0; i < g->nrels; i++) group[i] = UINT64_C(1) << i;
     for (uint32_t p = 0; p < g->npairs; p++) {
         uint32_t a = g->pairs[p].a, b = g->pairs[p].b;
-        if ((set >> a & set >> b & 1) == 0 || (group[a] >> b & 1) != 0) continue;
+        if ((set >> a & set >> b & 1) == 0 || (group[a] >> b & 1) != 0 || (g->pairs[p].with & ~set) != 0) continue;
         factor *= g->pairs[p].factor;
         uint64_t both = group[a] | group[b];
         for (uint32_t i = 0; i < g->nrels; i++)

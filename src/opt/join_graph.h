@@ -35,6 +35,7 @@ typedef struct GraphCond {
  * rows meet as if the equalities were independent and all values as frequent. */
 typedef struct GraphPair {
     uint32_t a, b;
+    uint64_t with; /* relations whose filters make it so */
     double factor;
 } GraphPair;
 
@@ -56,7 +57,7 @@ typedef struct JoinGraph {
     GraphCond *conds;
     uint32_t nconds;
     GraphPair *pairs; /* the largest factor first */
-    uint32_t npairs;
+    uint32_t npairs, most_pairs;
     ExprList above; /* conditions over no relation */
     GraphOp *ops;   /* outermost first */
     uint32_t nops;

@@ -209,6 +209,14 @@ double card_number(const Value *value);
 /* card_reach.c: how many times as many of the scan's rows pass its filters where its column is in the range of another
  * one than pass everywhere; 1: that is not known. */
 double card_reach(const Opt *opt, const Plan *scan, ColId key, const ColFact *reach);
+typedef struct CardKey {
+    const Plan *scan;
+    ColId col;
+    const ColFact *reach;
+} CardKey;
+/* How many times more of the key's rows meet its reach once `to`, another column of them, equals the column of the
+ * third scan, which has filters; 1 where that is not known. */
+double card_reach_through(const Opt *opt, const CardKey *key, const CardKey *third, ColId to);
 /* card_domains.c: sets the domain of every aggregate and join. */
 void card_domains(const Opt *opt, Plan *plan);
 /* Combinations that the keys of an aggregate over so many rows of the plan can take; INFINITY: it would hash them. */

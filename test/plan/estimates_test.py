@@ -32,10 +32,17 @@ SETUP = [
     "CREATE TABLE words AS SELECT 'w' || k AS w, nullif(k, 1) AS k, v FROM zipf",
     "CREATE TABLE customer AS SELECT CAST(i AS int) AS id, 'name ' || i AS name, CAST(i % 7 AS int) AS kind FROM generate_series(1, 3000) g(i)",
     "CREATE TABLE visits AS SELECT CAST(i * 48271 % 2000 + 1 AS int) AS id, CAST(i * 69621 % 2147483647 * i % 1000003 % 40 AS int) AS page FROM generate_series(CAST(1 AS bigint), CAST(24000 AS bigint)) g(i)",
+    # of two hundred years stock names five
+    "CREATE TABLE calendar AS SELECT CAST(i AS int) AS day, CAST(i / 365 AS int) AS year, CAST(i / 7 AS int) AS week FROM generate_series(1, 73000) g(i)",
+    "CREATE TABLE stock AS SELECT CAST(36000 + i % 1825 AS int) AS day, CAST(i * 48271 % 100 AS int) AS item FROM generate_series(1, 20000) g(i)",
     "CREATE TABLE gaps AS SELECT CAST(CASE WHEN i % 5 <> 0 THEN i % 997 END AS int) AS n, CAST(i % 3000 AS int) AS id FROM generate_series(1, 20000) g(i)",
 ]
 
 CASES = [
+    # the part of the calendar that stock names, filtered there, and by the weeks of other days that are
+    ("SELECT sum(s.item) FROM stock s JOIN calendar a ON s.day = a.day WHERE a.year = 100", 1.5),
+    ("SELECT sum(s.item) FROM stock s, calendar a, calendar b WHERE s.day = a.day AND a.week = b.week AND b.year = 100", 1.5),
+    ("SELECT sum(s.item) FROM stock s, calendar a, calendar b WHERE s.day = a.day AND a.week = b.week AND b.year < 150", 2.5),
     # both ends of an interval on a column with NULLs
     ("SELECT sum(c.kind) FROM gaps g JOIN customer c ON g.id = c.id WHERE g.n BETWEEN 100 AND 150", 1.5),
     ("SELECT sum(c.kind) FROM gaps g JOIN customer c ON g.id = c.id WHERE g.n BETWEEN 100 AND 150 OR g.n >= 900", 1.5),
