@@ -83,10 +83,6 @@ tcudb_status bind_call(Binder *b, FuncKind kind, const char *name, Expr **args, 
     FuncCall *call = ARENA_NEW(b->arena, FuncCall, err);
     TRY_PTR(call);
     TRY(func_resolve(kind, str_of(name), types, nargs, position, call, err));
-    if ((call->func->flags & FUNC_COMMON) != 0) { /* greatest, least */
-        TRY(bind_common_type(args, types, nargs, name, position, &call->result, err));
-        for (uint32_t i = 0; i < nargs; i++) call->args[i] = call->result;
-    }
     Expr *cast[FUNC_MAX_ARGS];
     for (uint32_t i = 0; i < nargs; i++) {
         TRY(bind_coerce(b, args[i], call->args[i], CAST_IMPLICIT, args[i]->position, &cast[i], err));

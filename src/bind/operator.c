@@ -161,6 +161,17 @@ static tcudb_status in_chain(Binder *b, const Op *op, Expr *left, Expr **list, u
     return TCUDB_OK;
 }
 
+/* varchar and char(n) among them: each pair has its own way to be compared. */
+static bool mixes_blanks(const Type *types, uint32_t n)
+{
+    bool varchar = false, bpchar = false;
+    for (uint32_t i = 0; i < n; i++) {
+        varchar |= types[i].id == TYPE_VARCHAR;
+        bpchar |= types[i].id == TYPE_BPCHAR;
+    }
+    return varchar && bpchar;
+}
+
 static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
 {
     if (n == 1) return in_chain(b, op, left, list, n, out, err);
@@ -172,7 +183,7 @@ static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, ui
     for (uint32_t i = 0; i < n; i++) args[i + 1] = list[i];
     for (uint32_t i = 0; i <= n; i++) types[i] = args[i]->type;
     Type type = {0};
-    if (bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
+    if (mixes_blanks(types, n + 1) || bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
         return in_chain(b, op, left, list, n, out, err);
     for (uint32_t i = 0; i <= n; i++) {
         if (type_equal(args[i]->type, type)) continue;

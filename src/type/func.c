@@ -418,6 +418,17 @@ static tcudb_status resolve_common(const Func *f, Str name, const Type *args, ui
     return TCUDB_OK;
 }
 
+/* A varchar is compared with a char(n) as one: among the operators only that one has a type of either. */
+static void match_bpchar(FuncKind kind, Str name, const Type *args, uint32_t nargs, uint8_t *ids)
+{
+    static const char *const names[] = {"=", "<>", "<", "<=", ">", ">="};
+    if (kind != FUNC_OPERATOR || nargs != 2) return;
+    bool mixed = (args[0].id == TYPE_VARCHAR && args[1].id == TYPE_BPCHAR) ||
+                 (args[0].id == TYPE_BPCHAR && args[1].id == TYPE_VARCHAR);
+    for (size_t i = 0; mixed && i < sizeof names / sizeof *names; i++)
+        if (str_equal(name, str_of(names[i]))) ids[0] = ids[1] = TYPE_BPCHAR;
+}
+
 tcudb_status func_resolve(FuncKind kind, Str name, const Type *args, uint32_t nargs, int position, FuncCall *out,
                           Error *err)
 {
@@ -428,6 +439,7 @@ tcudb_status func_resolve(FuncKind kind, Str name, const Type *args, uint32_t na
                         FUNC_MAX_ARGS);
     for (uint32_t a = 0; a < nargs; a++) ids[a] = lookup_id(args[a]);
     if (str_equal(name, STR_LIT("!="))) name = STR_LIT("<>");
+    match_bpchar(kind, name, args, nargs, ids);
     uint32_t n = find_candidates(kind, name, args, nargs, list);
     const Func *f = choose(list, &n, ids, nargs, kind);
     if (f == NULL) return no_match(kind, name, args, nargs, position, n > 0, err);

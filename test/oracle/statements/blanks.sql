@@ -1,0 +1,23 @@
+-- A varchar is compared with a char(n) as one, text and char(n) as texts.
+create table s(v varchar(5), w varchar, c char(4), d char(6), t text);
+insert into s values ('ab', 'ab  ', 'ab', 'ab', 'ab '), ('cd ', 'cd', 'cd', 'xy', 'cd'), (null, 'a', 'a', null, 'a'), (' x', ' x ', ' x', ' x', ' x'), ('', '  ', '', ' ', '');
+select v, c, v = c, w = c, c = w, t = c, c = d, v < c, w <= d, w <> c, c > w, w is distinct from c, w is not distinct from d from s;
+select count(*) from s a join s b on a.w = b.c;
+select count(*) from s a join s b on a.c = b.w and a.v = b.d;
+select count(*) from s a join s b on a.t = b.c;
+select count(*) from s a join s b on a.w < b.c;
+select count(*) from s a left join s b on a.w = b.d where b.c is null;
+select count(*) from s where w in (select c from s);
+select count(*) from s where c in (select w from s);
+select count(*) from s where w not in (select c from s where c is not null);
+select count(*) from s where exists (select from s x where x.w = s.c);
+select w = any (array[c]), c = all (array[w, v]) from s;
+select pg_typeof(nullif(v, c))::text, pg_typeof(nullif(c, v))::text, pg_typeof(nullif(t, c))::text from s limit 1;
+select w like c, c like w, w || c || '|', w between c and d, (w, c) = (c, w), (w, c) < (c, v) from s;
+select case w when c then 1 else 2 end, nullif(w, c) is null from s;
+select count(*) from s a join (select c as w from s) b using (w);
+select count(*) from (select w from s intersect select c from s) x;
+select count(*) from (select w from s union select c from s) x;
+select max(w), min(c) from s where w = 'ab'::char(3);
+select w = 'ab'::char(2), c = 'ab  '::varchar, v = 'cd'::char(2) from s;
+select w in (c, 'q'), c in (w, 'q'), w in (c, d) from s;
