@@ -14,8 +14,7 @@
  *
  * Cost: an anti join of both tables a constraint and statement: rows are best changed many at a time.
  */
-#include "session/session_int.h"
-#include "catalog/reference.h"
+#include "session/reference_rows.h"
 
 #include <assert.h>
 
@@ -27,8 +26,6 @@ typedef enum TaskKind {
     CHECK         /* rows of `table` came or changed: do they refer to something? */
 } TaskKind;
 
-typedef struct AddedRows AddedRows;
-
 typedef struct Task {
     struct Task *next; /* to be done after it */
     TaskKind kind;
@@ -37,27 +34,15 @@ typedef struct Task {
     uint32_t ncols;
     const Reference *reference; /* ACT, CHECK */
     bool removed;               /* ACT */
-    const AddedRows *added;     /* CHECK: of these rows only; NULL: of the table's */
+    const RowList *added;       /* CHECK: of these rows only; NULL: of the table's */
 } Task;
 
 struct References {
     Run *run;
     Task *tasks;
-    AddedRows *added; /* by `own`; NULL: not known */
-    Reference *own;   /* of the table that they are added to */
-    uint32_t nown;
-    Referring *following; /* the foreign keys that follow moved keys, and which became which: lists for VALUES */
-    AddedRows *moved;     /* cols: places among the moved columns */
-    uint32_t nfollowing, nmoved;
-    uint64_t moved_rows;
+    ReferenceRows added; /* by foreign keys of the table that they are added to; n 0: not known */
+    ReferenceRows moved;
     Buf sql;
-};
-
-/* The rows of an INSERT of few: for each foreign key the values of its columns, as a list for VALUES. */
-struct AddedRows {
-    const Reference *reference;
-    uint32_t *cols; /* of the table */
-    Buf list;
 };
 
 /* On top of what there is, at *at; *at becomes the place behind it. */
@@ -72,171 +57,26 @@ static tcudb_status put_task(References *s, Task ***at, const Task *task, Error 
     return TCUDB_OK;
 }
 
-/* ---- few rows on their way ---------------------------------------------------------------------- */
-
-enum { FEW_ROWS = 1000 };
-
-static tcudb_status added_rows(References *s, const TableDef *def, Error *err)
-{
-    TRY(reference_list(s->run->arena, def, &s->own, &s->nown, err));
-    if (s->nown == 0) return TCUDB_OK;
-    s->added = ARENA_ARRAY(s->run->arena, AddedRows, s->nown, err);
-    TRY_PTR(s->added);
-    for (uint32_t i = 0; i < s->nown; i++) {
-        const Reference *r = s->added[i].reference = &s->own[i];
-        uint32_t *cols = s->added[i].cols = ARENA_ARRAY(s->run->arena, uint32_t, r->n, err);
-        TRY_PTR(cols);
-        for (uint32_t k = 0; k < r->n; k++)
-            while (!str_equal(def->cols[cols[k]].name, r->cols[k])) cols[k]++;
-        buf_init(&s->added[i].list, s->run->arena->mem);
-    }
-    return TCUDB_OK;
-}
-
-/* 'x'::text */
-static tcudb_status put_value(Buf *sql, const Value *value, Buf *text, Error *err)
-{
-    char name[TYPE_NAME_MAX];
-    text->len = 0;
-    if (!value->null) TRY(value_print(value, text, err));
-    TRY(buf_printf(sql, err, value->null ? "NULL" : "'"));
-    for (size_t i = 0; i < text->len; i++)
-        TRY(buf_printf(sql, err, text->data[i] == '\'' ? "'%c" : "%c", text->data[i]));
-    return buf_printf(sql, err, "%s::%s", value->null ? "" : "'", type_name(value->type, name));
-}
-
-static tcudb_status add_row(AddedRows *added, const Batch *batch, uint32_t row, Buf *text, Error *err)
-{
-    uint32_t nulls = 0, n = added->reference->n;
-    for (uint32_t i = 0; i < n; i++) nulls += vec_is_null(&batch->cols[added->cols[i]], row);
-    if (nulls > 0 && !(added->reference->full && nulls < n)) return TCUDB_OK; /* refers to nothing */
-    for (uint32_t i = 0; i < n; i++) {
-        Value value = vec_value(&batch->cols[added->cols[i]], row);
-        TRY(buf_printf(&added->list, err, "%s", i > 0 ? ", " : added->list.len == 0 ? "(" : ", ("));
-        TRY(put_value(&added->list, &value, text, err));
-    }
-    return buf_printf(&added->list, err, ")");
-}
-
-static tcudb_status add_batch(void *ctx, const Batch *batch, Error *err)
-{
-    References *s = ctx;
-    Buf text;
-    tcudb_status status = TCUDB_OK;
-    buf_init(&text, s->run->arena->mem);
-    for (uint32_t i = 0; i < batch->n; i++)
-        for (uint32_t k = 0; k < s->nown; k++) TRY_GOTO(add_row(&s->added[k], batch, batch_row(batch, i), &text, err));
-done:
-    buf_free(&text);
-    return status;
-}
-
-/* An INSERT of written rows, without RETURNING or ON CONFLICT, that must refer to something. */
-static bool adds_few(const Plan *plan)
-{
-    const Plan *input = plan->kind == PLAN_INSERT ? plan->inputs[0] : NULL;
-    while (input != NULL && input->kind == PLAN_PROJECT) input = input->inputs[0];
-    return input != NULL && input->kind == PLAN_VALUES && input->values.kept == NULL &&
-           input->values.nrows <= FEW_ROWS && plan->ncols == 0 && plan->modify.conflict == CONFLICT_FAIL;
-}
-
 void session_references_free(References *s)
 {
     if (s == NULL) return;
-    for (uint32_t i = 0; i < s->nown; i++) buf_free(&s->added[i].list);
-    for (uint32_t i = 0; i < s->nfollowing; i++) buf_free(&s->moved[i].list);
-    s->nown = s->nfollowing = 0;
+    reference_rows_free(&s->added);
+    reference_rows_free(&s->moved);
 }
 
 tcudb_status session_references_run(References *s, const Stmt *stmt, bool *done, Error *err)
 {
     Plan *plan = stmt->plan;
     *done = false;
-    if (s == NULL || stmt->nsteps > 0 || plan == NULL || !adds_few(plan)) return TCUDB_OK;
+    if (s == NULL || stmt->nsteps > 0 || plan == NULL || !reference_rows_few(plan)) return TCUDB_OK;
     const Table *table = txn_table(s->run->session->txn, plan->modify.table);
     assert(table != NULL);
-    TRY(added_rows(s, table_def(table), err));
-    *done = s->nown > 0;
+    TRY(reference_rows_added(s->run, table_def(table), &s->added, err));
+    *done = s->added.n > 0;
     if (!*done) return TCUDB_OK;
     plan->ncols = plan->inputs[0]->ncols;
     plan->cols = plan->inputs[0]->cols;
-    return session_run_plan_into(s->run, stmt, plan, add_batch, s, err);
-}
-
-/* ---- keys that become others ------------------------------------------------------------------- */
-
-enum { MOVED_MAX = 100000 };
-
-static tcudb_status followers(References *s, const Stmt *stmt, Error *err)
-{
-    Run *run = s->run;
-    const TableDef *def = table_def(txn_table(run->session->txn, stmt->name));
-    Referring *list;
-    uint32_t n;
-    TRY(session_referring(run, stmt->name, &list, &n, err));
-    s->following = list;
-    s->moved = ARENA_ARRAY(run->arena, AddedRows, n + 1, err);
-    TRY_PTR(s->moved);
-    for (uint32_t i = 0; i < n; i++) {
-        const Reference *r = &list[i].reference;
-        if (r->on_update != REFERENCE_CASCADE) continue;
-        AddedRows *moved = &s->moved[s->nfollowing];
-        list[s->nfollowing++] = list[i];
-        moved->reference = &list[s->nfollowing - 1].reference;
-        moved->cols = ARENA_ARRAY(run->arena, uint32_t, r->n, err);
-        TRY_PTR(moved->cols);
-        buf_init(&moved->list, run->arena->mem);
-        for (uint32_t k = 0; k < r->n; k++)
-            while (!str_equal(def->cols[stmt->moved_columns[moved->cols[k]]].name, moved->reference->keys[k]))
-                moved->cols[k]++;
-    }
-    s->nmoved = stmt->nmoved;
-    return TCUDB_OK;
-}
-
-/* A row of VALUES: the old key, then the new one; nothing if they are the same. */
-static tcudb_status move_row(References *s, AddedRows *moved, const Batch *batch, uint32_t row, Buf *text, Error *err)
-{
-    bool same = true;
-    const uint32_t n = moved->reference->n;
-    for (uint32_t i = 0; i < n; i++) {
-        Value old = vec_value(&batch->cols[moved->cols[i]], row);
-        Value new = vec_value(&batch->cols[s->nmoved + moved->cols[i]], row);
-        if (old.null) return TCUDB_OK; /* nothing refers to it */
-        same = same && !new.null &&value_compare(&old, &new) == 0;
-    }
-    if (same) return TCUDB_OK;
-    for (uint32_t i = 0; i < 2 * n; i++) {
-        Value value = vec_value(&batch->cols[(i < n ? 0 : s->nmoved) + moved->cols[i % n]], row);
-        TRY(buf_printf(&moved->list, err, "%s", i > 0 ? ", " : moved->list.len == 0 ? "(" : ", ("));
-        TRY(put_value(&moved->list, &value, text, err));
-    }
-    return buf_printf(&moved->list, err, ")");
-}
-
-static tcudb_status move_batch(void *ctx, const Batch *batch, Error *err)
-{
-    References *s = ctx;
-    Buf text;
-    tcudb_status status = TCUDB_OK;
-    s->moved_rows += batch->n;
-    if (s->moved_rows > MOVED_MAX) return TCUDB_OK; /* too many: as if they were not known */
-    buf_init(&text, s->run->arena->mem);
-    for (uint32_t i = 0; i < batch->n; i++)
-        for (uint32_t k = 0; k < s->nfollowing; k++)
-            TRY_GOTO(move_row(s, &s->moved[k], batch, batch_row(batch, i), &text, err));
-done:
-    buf_free(&text);
-    return status;
-}
-
-/* The list of what a foreign key's keys became; NULL: not known, or nothing moved. */
-static const AddedRows *moved_for(const References *s, Str table, const Reference *r)
-{
-    for (uint32_t i = 0; i < s->nfollowing; i++)
-        if (str_equal(s->following[i].table, table) && str_equal(s->following[i].reference.name, r->name))
-            return s->moved_rows > MOVED_MAX || s->moved[i].list.len == 0 ? NULL : &s->moved[i];
-    return NULL;
+    return session_run_plan_into(s->run, stmt, plan, reference_rows_add, &s->added, err);
 }
 
 /* ---- orphans ---------------------------------------------------------------------------------- */
@@ -317,7 +157,7 @@ static tcudb_status set_orphans(References *s, Str table, const Reference *r, co
 }
 
 /* UPDATE c SET x = m.n0 FROM (VALUES (old, new), ...) AS m (o0, n0) WHERE c.x = m.o0 */
-static tcudb_status follow_moved(References *s, Str table, const Reference *r, const AddedRows *moved, uint64_t *rows,
+static tcudb_status follow_moved(References *s, Str table, const Reference *r, const RowList *moved, uint64_t *rows,
                                  Error *err)
 {
     Buf *sql = &s->sql;
@@ -376,7 +216,7 @@ static tcudb_status follow(References *s, const Task *task, Error *err)
         const Task check = {.kind = CHECK,
                             .table = task->table,
                             .reference = &own[i],
-                            .added = s->added == NULL || task->kind != ROWS_ADDED ? NULL : &s->added[i]};
+                            .added = s->added.n == 0 || task->kind != ROWS_ADDED ? NULL : &s->added.lists[i]};
         if (check.added != NULL && check.added->list.len == 0) continue;
         if (among(own[i].cols, own[i].n, task->cols, task->ncols)) TRY(put_task(s, &at, &check, err));
     }
@@ -503,7 +343,7 @@ static tcudb_status act(References *s, const Task *task, Error *err)
     const Reference *r = task->reference;
     ReferenceAction action = task->removed ? r->on_delete : r->on_update;
     Task then = {.kind = ROWS_CHANGED, .table = task->table, .cols = r->cols, .ncols = r->n}, **at = &s->tasks;
-    const AddedRows *moved = moved_for(s, task->table, r);
+    const RowList *moved = reference_rows_find(&s->moved, task->table, r);
     uint64_t rows = 0;
     switch (action) {
     case REFERENCE_CASCADE:
@@ -593,8 +433,9 @@ tcudb_status session_references_begin(Run *run, const Stmt *stmt, References **o
     if (stmt->plan != NULL) TRY(gather(*out, stmt->plan, &at, err));
     if (stmt->moved == NULL) return TCUDB_OK;
     Run inner = *run;
-    tcudb_status status = followers(*out, stmt, err);
-    if (status == TCUDB_OK) status = session_run_plan_into(&inner, stmt, stmt->moved, move_batch, *out, err);
+    tcudb_status status = reference_rows_moved(run, stmt, &(*out)->moved, err);
+    if (status == TCUDB_OK)
+        status = session_run_plan_into(&inner, stmt, stmt->moved, reference_rows_move, &(*out)->moved, err);
     if (status != TCUDB_OK) session_references_free(*out);
     return status;
 }

@@ -70,6 +70,20 @@ def _match_floats(a, b, floats):
     return True
 
 
+def show(result):
+    e = result.error
+    return f"{e.sqlstate} {e.message} [{e.position}]" if e else f"{len(result.rows)} rows"
+
+
+def difference(ours, theirs, sql):
+    """None if a statement did and said the same on both sides, else what differs, in words."""
+    if ours.error or theirs.error:
+        return None if ours.error == theirs.error else f"{show(ours)} instead of {show(theirs)}"
+    if ours.tag != theirs.tag and not ours.rows:
+        return f"tag {ours.tag} instead of {theirs.tag}"
+    return rows_differ(ours, theirs, sql)
+
+
 class Remembered:
     """PostgreSQL's answers, asked once a query."""
 
@@ -96,7 +110,6 @@ class Tally:
             if ours.error and theirs.error and ours.error.sqlstate == theirs.error.sqlstate:
                 self.both_failed += 1
                 return
-            show = lambda r: f"{r.error.sqlstate} {r.error.message}" if r.error else f"{len(r.rows)} rows"
             self.differences.append((sql, f"{show(ours)} instead of {show(theirs)}"))
             return
         difference = rows_differ(ours, theirs, sql)

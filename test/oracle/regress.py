@@ -67,19 +67,6 @@ class Variables(dict):
         return re.sub(r":'(\w+)'", lambda m: f"'{self[m.group(1)]}'" if m.group(1) in self else m.group(0), statement)
 
 
-def show(result):
-    e = result.error
-    return f"{e.sqlstate} {e.message} [{e.position}]" if e else f"{len(result.rows)} rows"
-
-
-def difference(ours, theirs, statement):
-    if ours.error or theirs.error:
-        return None if ours.error == theirs.error else f"{show(ours)} instead of {show(theirs)}"
-    if ours.tag != theirs.tag and not ours.rows:
-        return f"tag {ours.tag} instead of {theirs.tag}"
-    return compare.rows_differ(ours, theirs, statement)
-
-
 def run(name, ours, theirs, folder, counts, quiet=False):
     variables = Variables(abs_srcdir=str(folder), abs_builddir=str(folder), libdir="/none", regresslib="/none")
     block = False
@@ -100,7 +87,7 @@ def run(name, ours, theirs, folder, counts, quiet=False):
                 theirs.run("select 1/0")  # as broken as ours
             continue
         there = theirs.run(statement)
-        found = difference(here, there, statement)
+        found = compare.difference(here, there, statement)
         counts["different" if found else "same"] += 1
         if found and not quiet:
             print(f"{name}: {found}\n    {statement[:400]}")

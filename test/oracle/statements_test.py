@@ -20,26 +20,13 @@ def statements(path):
     return [sql.strip().removesuffix(";") for sql in text.split(";\n") if sql.strip()]
 
 
-def show(result):
-    e = result.error
-    return f"{e.sqlstate} {e.message} [{e.position}]" if e else f"{len(result.rows)} rows"
-
-
-def difference(ours, theirs, sql):
-    if ours.error or theirs.error:
-        return None if ours.error == theirs.error else f"{show(ours)} instead of {show(theirs)}"
-    if ours.tag != theirs.tag and not ours.rows:
-        return f"tag {ours.tag} instead of {theirs.tag}"
-    return compare.rows_differ(ours, theirs, sql)
-
-
 def check(path, theirs):
     database = engine.Database(BUILD)
     ours, wrong = database.connect(), 0
     for sql in ("DROP SCHEMA IF EXISTS public CASCADE", "CREATE SCHEMA public", "DISCARD TEMP", "DEALLOCATE ALL"):
         theirs.run(sql)
     for sql in statements(path):
-        found = difference(ours.run(sql), theirs.run(sql), sql)
+        found = compare.difference(ours.run(sql), theirs.run(sql), sql)
         if found:
             wrong += 1
             print(f"{path.name}: {found}\n    {sql}")
