@@ -77,6 +77,7 @@ typedef struct ScopeItem {
     Str table; /* the relation an alias stands for; len 0: none */
     bool rel_visible, cols_visible;
     bool join;     /* of a JOIN, not of one relation */
+    bool nullable; /* of an outer join: where it has no row, its columns are NULL */
     bool any_case; /* of a file: names match whatever their case, if that is unique */
     uint32_t ncols;
     ScopeCol *cols;
@@ -190,9 +191,19 @@ tcudb_status bind_scope_find_local(Binder *b, Block *block, Str name, int positi
 /* The item that a qualified star or column names, in this level or further out. */
 tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int position, ScopeItem **out, Block **level,
                                   Error *err) MUST_CHECK;
+/* The same without an error: NULL if there is none, or several. */
+ScopeItem *bind_scope_item_named(Block *block, Str name, Block **level);
 /* "t.a" for messages; NULL when out of memory. */
 const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Error *err) MUST_CHECK;
 
+/* ---- whole_row.c: *item: the entry of FROM that the node names (t, t.*); NULL: it is something else */
+tcudb_status bind_whole_row(Binder *b, Block *block, const Node *node, ScopeItem **item, Block **level,
+                            Error *err) MUST_CHECK;
+/* Whether a call is count(t) and the same as count(*). */
+tcudb_status bind_counts_rows(Binder *b, Block *block, const PgQuery__FuncCall *call, bool *yes, Error *err) MUST_CHECK;
+/* All of its columns are NULL; none is. */
+tcudb_status bind_row_nulltest(Binder *b, const ScopeItem *item, bool is_null, int position, Expr **out,
+                               Error *err) MUST_CHECK;
 /* ---- hint.c */
 void bind_hint_column(const Block *block, Str table, Str name, Error *err);
 
@@ -393,7 +404,6 @@ tcudb_status bind_param_need(Binder *b, uint32_t n, Error *err) MUST_CHECK;
 tcudb_status bind_param_type(Binder *b, Expr *param, Type type, int position, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_operator(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
 tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
-tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err) MUST_CHECK;
 /* An aggregate's kind and arguments, without its place in an aggregation. */
 tcudb_status bind_aggregate_call(Binder *b, Block *block, const PgQuery__FuncCall *call, AggCall *out,
                                  Error *err) MUST_CHECK;

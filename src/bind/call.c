@@ -227,7 +227,7 @@ static tcudb_status settle(Binder *b, Block *block, Block *owner, const AggCall 
     return TCUDB_OK;
 }
 
-tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
+static tcudb_status aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
 {
     int position = bind_position(b, call->location);
     TRY(refuse_forms(call, bind_func_name(call), position, err));
@@ -258,6 +258,18 @@ tcudb_status bind_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *ca
     block->agg_nested_position = position;
     if (block->agg_owner == NULL) block->agg_owner = owner;
     return TCUDB_OK;
+}
+
+/* count(t) is count(*). */
+static tcudb_status count_or_aggregate(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
+{
+    bool rows = false;
+    PgQuery__FuncCall star = *call;
+    TRY(bind_counts_rows(b, block, call, &rows, err));
+    if (!rows) return aggregate(b, block, call, out, err);
+    star.n_args = 0;
+    star.agg_star = true;
+    return aggregate(b, block, &star, out, err);
 }
 
 /* ---- functions */
@@ -424,7 +436,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->n_funcname > 1 && strcmp(sql_string(call->funcname[0]), "pg_catalog") != 0) {
         return no_schema_function(b, block, call, position, err);
     }
-    if (call->over == NULL && agg_exists(str_of(name))) return bind_aggregate(b, block, call, out, err);
+    if (call->over == NULL && agg_exists(str_of(name))) return count_or_aggregate(b, block, call, out, err);
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
     const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));

@@ -104,11 +104,15 @@ tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out
     const PgQuery__NullTest *test = node->null_test;
     int position = bind_node_position(b, node);
     if (NODE_IS(test->arg, ROW_EXPR)) return row_nulltest(b, block, test, position, out, err);
+    ScopeItem *item = NULL;
+    Block *level = NULL;
+    TRY(bind_whole_row(b, block, test->arg, &item, &level, err));
+    bool is_null = test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL;
+    if (item != NULL && level == block) return bind_row_nulltest(b, item, is_null, position, out, err);
     Expr *arg = NULL;
     TRY(bind_expr(b, block, test->arg, &arg, err));
     TRY(bind_call(b, FUNC_OPERATOR, "is null", &arg, 1, position, position, out, err));
-    if (test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL) return TCUDB_OK;
-    return bind_not(b, *out, position, out, err);
+    return is_null ? TCUDB_OK : bind_not(b, *out, position, out, err);
 }
 
 tcudb_status bind_booltest(Binder *b, Block *block, const Node *node, Expr **out, Error *err)

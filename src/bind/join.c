@@ -219,6 +219,15 @@ static tcudb_status on_condition(Binder *b, Block *block, const PgQuery__JoinExp
     return status;
 }
 
+/* The entries of sides that may have no row. */
+static void mark_nullable(Block *block, const JoinSides *sides, JoinKind kind)
+{
+    for (uint32_t i = sides->first; i < sides->end; i++) {
+        bool left = i < sides->middle;
+        if (kind == JOIN_FULL || kind == (left ? JOIN_RIGHT : JOIN_LEFT)) block->items[i]->nullable = true;
+    }
+}
+
 /* Hides what the join's own item shows instead. */
 static void hide_inputs(Block *block, const JoinSides *sides, bool aliased)
 {
@@ -262,6 +271,7 @@ tcudb_status bind_join(Binder *b, Block *block, const PgQuery__JoinExpr *join, P
     TRY(merge_columns(b, block, join, &sides, &item, &cond, err));
     TRY(on_condition(b, block, join, &sides, &list, &cond, err));
     TRY(join_plan(b, block, join_kind(join->jointype), &sides, &list, cond, out, err));
+    mark_nullable(block, &sides, join_kind(join->jointype));
     hide_inputs(block, &sides, join->alias != NULL);
     TRY(using_alias(b, block, join, item, sides.first, err));
     TRY(bind_alias(b, item, join->alias, err));

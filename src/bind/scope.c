@@ -209,6 +209,16 @@ tcudb_status bind_scope_find_item(Binder *b, Block *block, Str name, int positio
     return no_item(block, name, position, err);
 }
 
+ScopeItem *bind_scope_item_named(Block *block, Str name, Block **level)
+{
+    for (*level = block; *level != NULL; *level = (*level)->outer) {
+        uint32_t n = 0;
+        ScopeItem *item = find_item(*level, name, &n);
+        if (item != NULL) return n == 1 ? item : NULL;
+    }
+    return NULL;
+}
+
 static bool is_system_column(Str name)
 {
     static const char *const names[] = {"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"};
@@ -228,8 +238,10 @@ static tcudb_status bare_column(Binder *b, Block *block, Str name, int position,
     }
     for (Block *at = block; at != NULL; at = at->outer) {
         uint32_t n = 0;
-        if (find_item(at, name, &n) != NULL)
-            return error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
+        if (find_item(at, name, &n) == NULL) continue;
+        error_unsupported(err, position, "a whole row (\"" STR_FMT "\") as a value", STR_ARG(name));
+        error_hint(err, "Name its columns, or write " STR_FMT ".* in the select list.", STR_ARG(name));
+        return TCUDB_ERROR;
     }
     if (is_system_column(name)) return error_unsupported(err, position, "the system column " STR_FMT, STR_ARG(name));
     tcudb_status status =
