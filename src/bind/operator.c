@@ -161,18 +161,8 @@ static tcudb_status in_chain(Binder *b, const Op *op, Expr *left, Expr **list, u
     return TCUDB_OK;
 }
 
-/* varchar and char(n) among them: each pair has its own way to be compared. */
-static bool mixes_blanks(const Type *types, uint32_t n)
-{
-    bool varchar = false, bpchar = false;
-    for (uint32_t i = 0; i < n; i++) {
-        varchar |= types[i].id == TYPE_VARCHAR;
-        bpchar |= types[i].id == TYPE_BPCHAR;
-    }
-    return varchar && bpchar;
-}
-
-static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
+/* Compared in one type. */
+static tcudb_status in_values(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
 {
     if (n == 1) return in_chain(b, op, left, list, n, out, err);
     Expr **args = ARENA_ARRAY(b->arena, Expr *, n + 1, err);
@@ -183,7 +173,7 @@ static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, ui
     for (uint32_t i = 0; i < n; i++) args[i + 1] = list[i];
     for (uint32_t i = 0; i <= n; i++) types[i] = args[i]->type;
     Type type = {0};
-    if (mixes_blanks(types, n + 1) || bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
+    if (bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
         return in_chain(b, op, left, list, n, out, err);
     for (uint32_t i = 0; i <= n; i++) {
         if (type_equal(args[i]->type, type)) continue;
@@ -191,6 +181,30 @@ static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, ui
     }
     *out = expr_node(b->arena, EXPR_IN, TYPE(TYPE_BOOL), args, n + 1, op->start, err);
     TRY_PTR(*out);
+    return TCUDB_OK;
+}
+
+/* As PostgreSQL: entries with columns are compared each for itself, by the = of its type; those without, if there are
+ * several, in a type that all of them have. It makes no difference where all are of one type. */
+static tcudb_status in_list(Binder *b, const Op *op, Expr *left, Expr **list, uint32_t n, Expr **out, Error *err)
+{
+    Expr **values = ARENA_ARRAY(b->arena, Expr *, n, err);
+    TRY_PTR(values);
+    uint32_t nvalues = 0;
+    bool same = true;
+    for (uint32_t i = 0; i < n; i++) {
+        same = same && list[i]->type.id == left->type.id;
+        if (!bind_expr_has_col(list[i], 0)) values[nvalues++] = list[i];
+    }
+    if (same || nvalues == n) return in_values(b, op, left, list, n, out, err);
+    if (nvalues < 2) return in_chain(b, op, left, list, n, out, err);
+    TRY(in_values(b, op, left, values, nvalues, out, err));
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *test;
+        if (!bind_expr_has_col(list[i], 0)) continue;
+        TRY(binary(b, op, "=", left, list[i], &test, err));
+        TRY(bind_and_or(b, EXPR_OR, *out, test, out, err));
+    }
     return TCUDB_OK;
 }
 
