@@ -163,26 +163,64 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
 
 /* ---- CREATE TABLE AS, SELECT INTO */
 
+static Type stored_expr(const Plan *plan, const Expr *e);
+
+/* Of CASE and COALESCE, if all that they may yield have it. */
+static Type stored_branches(const Plan *plan, const Expr *e)
+{
+    bool choice = e->kind == EXPR_CASE;
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        bool condition = choice && i % 2 == 0 && i + 1 < e->nargs;
+        if (!condition && !type_equal(stored_expr(plan, e->args[i]), e->type)) return TYPE(TYPE_NUMERIC);
+    }
+    return e->type;
+}
+
+/* Of an expression over the inputs of the plan. */
+static Type stored_expr(const Plan *plan, const Expr *e)
+{
+    if (e->type.id != TYPE_NUMERIC || e->type.precision == 0) return e->type;
+    switch (e->kind) {
+    case EXPR_CONST: return e->given ? e->type : TYPE(TYPE_NUMERIC);
+    case EXPR_FUNC: return e->func->kind == FUNC_CAST ? e->type : TYPE(TYPE_NUMERIC);
+    case EXPR_CASE:
+    case EXPR_COALESCE: return stored_branches(plan, e);
+    case EXPR_COL:
+        for (uint32_t i = 0; i < plan->ninputs; i++)
+            if (plan_find_col(plan->inputs[i], e->col) != NULL) return bind_stored_type(plan->inputs[i], e->col);
+        return TYPE(TYPE_NUMERIC);
+    default: return TYPE(TYPE_NUMERIC);
+    }
+}
+
+/* Of a column of VALUES or of a set operation, if all that it may hold have it. */
+static Type stored_rows(const Plan *plan, uint32_t at)
+{
+    Type type = plan->cols[at].type;
+    bool values = plan->kind == PLAN_VALUES;
+    uint64_t n = values ? plan->values.nrows : plan->ninputs;
+    if (values && plan->values.kept != NULL) return TYPE(TYPE_NUMERIC);
+    for (uint64_t i = 0; i < n; i++) {
+        const Plan *input = values ? plan : plan->inputs[i];
+        Type is = values ? stored_expr(plan, plan->values.rows_exprs[i * plan->ncols + at])
+                         : bind_stored_type(input, input->cols[at].id);
+        if (!type_equal(is, type)) return TYPE(TYPE_NUMERIC);
+    }
+    return type;
+}
+
 /* The type a column made from an expression gets: PostgreSQL keeps a modifier only where the expression has one,
- * that is, where it is a column or a cast; numeric(3,2) of the literal 1.50 is our own. */
+ * that is, where it is a column or a cast, or all that it may be are; numeric(3,2) of the literal 1.50 is our own. */
 Type bind_stored_type(const Plan *plan, ColId id)
 {
     const PlanCol *col = plan_find_col(plan, id);
     assert(col != NULL);
-    if (col->type.id != TYPE_NUMERIC || col->type.precision == 0) return col->type;
-    if (plan->kind == PLAN_SCAN) return col->type;
-    for (uint32_t i = 0; plan->kind == PLAN_PROJECT && i < plan->ncols; i++) {
-        const NamedExpr *named = &plan->project.exprs[i];
-        if (named->col.id != id) continue;
-        const Expr *e = named->expr;
-        if (e->kind == EXPR_FUNC && e->func != NULL && e->func->kind == FUNC_CAST) return col->type;
-        if (e->kind != EXPR_COL || plan_find_col(plan->inputs[0], e->col) == NULL) return TYPE(TYPE_NUMERIC);
-        return bind_stored_type(plan->inputs[0], e->col);
-    }
-    if (plan->kind == PLAN_PROJECT || plan->kind == PLAN_VALUES) return TYPE(TYPE_NUMERIC);
-    for (uint32_t i = 0; i < plan->ninputs; i++) {
+    if (col->type.id != TYPE_NUMERIC || col->type.precision == 0 || plan->kind == PLAN_SCAN) return col->type;
+    if (plan->kind == PLAN_VALUES || plan->kind == PLAN_SET_OP) return stored_rows(plan, (uint32_t)(col - plan->cols));
+    for (uint32_t i = 0; plan->kind == PLAN_PROJECT && i < plan->ncols; i++)
+        if (plan->project.exprs[i].col.id == id) return stored_expr(plan, plan->project.exprs[i].expr);
+    for (uint32_t i = 0; i < plan->ninputs && plan->kind != PLAN_PROJECT; i++)
         if (plan_find_col(plan->inputs[i], id) != NULL) return bind_stored_type(plan->inputs[i], id);
-    }
     return TYPE(TYPE_NUMERIC);
 }
 

@@ -89,6 +89,7 @@ static tcudb_status cast_const(Arena *arena, Expr *e, Type to, CastContext conte
     value.type = to;
     *out = expr_const(arena, &value, e->position, err);
     TRY_PTR(*out);
+    (*out)->given = context == CAST_EXPLICIT;
     return TCUDB_OK;
 }
 
@@ -113,7 +114,8 @@ tcudb_status expr_relabel(Arena *arena, Expr *e, Type to, int position, Expr **o
 
 tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out, Error *err)
 {
-    if (type_equal(e->type, to)) {
+    bool to_given = e->kind == EXPR_CONST && context == CAST_EXPLICIT && !e->given;
+    if (type_equal(e->type, to) && !to_given) {
         *out = e;
         return TCUDB_OK;
     }
