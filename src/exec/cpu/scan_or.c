@@ -10,6 +10,9 @@
 #include "exec/cpu/scan_int.h"
 
 #include <assert.h>
+#include <math.h>
+
+static const double NARROW = 0.25;
 
 /* The conditions that all must be true for a part to be. */
 static Expr *const *conds_of(Expr *const *part, uint32_t *n)
@@ -50,6 +53,14 @@ static bool or_range(const Scan *s, const Layout *layout, const Expr *e, uint32_
     return true;
 }
 
+static bool is_narrow(const Scan *s, uint32_t col, int64_t lo, int64_t hi)
+{
+    const ColInfo *info = exec_info(s->x, s->plan->cols[col].id);
+    if (!info->has_bounds) return false;
+    double within = fmin((double)hi, (double)info->max) - fmax((double)lo, (double)info->min);
+    return within <= NARROW * ((double)info->max - (double)info->min);
+}
+
 uint32_t scan_or_most(const Expr *e)
 {
     uint32_t n = 0;
@@ -65,7 +76,8 @@ tcudb_status scan_or_ranges(Scan *s, const Layout *layout, const Expr *e, Error 
     assert(e->nargs > 0);
     Expr *const *conds = conds_of(&e->args[0], &n);
     for (uint32_t i = 0; i < n; i++)
-        if (scan_int_range(s, layout, conds[i], &col, &lo, &hi) && or_range(s, layout, e, col, &lo, &hi))
+        if (scan_int_range(s, layout, conds[i], &col, &lo, &hi) && or_range(s, layout, e, col, &lo, &hi) &&
+            is_narrow(s, col, lo, hi))
             TRY(scan_add_range(s, col, lo, hi, err));
     return TCUDB_OK;
 }
