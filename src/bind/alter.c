@@ -302,7 +302,7 @@ static tcudb_status add_constraint(Alter *a, const PgQuery__AlterTableCmd *cmd, 
                                                        : reference ? CONSTRAINTS_REFERENCES
                                                                    : CONSTRAINTS_KEYS,
                                                        err);
-    if (status != TCUDB_OK && err != NULL && check) err->position = 0; /* PostgreSQL's way */
+    if (status != TCUDB_OK && err != NULL) err->position = 0; /* PostgreSQL's way */
     return status;
 }
 

@@ -42,7 +42,10 @@ tcudb_status bind_table_for_change(Binder *b, const PgQuery__RangeVar *range, co
     TRY(rows ? bind_query_name(b, range, &name, err) : bind_relation_name(b, range, &name, err));
     *out = bind_find_table(b, name);
     if (*out != NULL) return no_sequence(table_def(*out), verb, err);
-    if (txn_view(b->env->txn, name) != NULL) return error_unsupported(err, position, "%s a view", verb);
+    bool view = txn_view(b->env->txn, name) != NULL;
+    if (view && strcmp(verb, "truncating") == 0)
+        return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a table", STR_ARG(name));
+    if (view) return error_unsupported(err, position, "%s a view", verb);
     if (bind_foreign_relation(range->schemaname[0] == '\0' ? "pg_catalog" : range->schemaname, range->relname))
         return error_unsupported(err, position, "%s the relation %s", verb, range->relname);
     bool reads = strcmp(verb, "truncating") != 0 && strcmp(verb, "altering") != 0;

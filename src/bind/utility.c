@@ -350,6 +350,19 @@ static tcudb_status bind_reindex(Binder *b, const PgQuery__ReindexStmt *node, St
     return bind_nothing(stmt, "REINDEX");
 }
 
+/* DECLARE is refused, so that no cursor is ever there. */
+static tcudb_status refuse_cursor(const Binder *b, Error *err)
+{
+    tcudb_status status = bind_refuse_by_name(b, err);
+    error_hint(err, "Run the query itself: its rows can be taken as they are made, or with LIMIT and OFFSET.");
+    return status;
+}
+
+static tcudb_status no_cursor(const char *name, Error *err)
+{
+    return error_set(err, SQLSTATE_INVALID_CURSOR_NAME, "cursor \"%s\" does not exist", name);
+}
+
 /* What has nothing to do here, under PostgreSQL's tag. */
 static tcudb_status bind_harmless(Binder *b, const Node *node, Stmt *stmt, Error *err)
 {
@@ -361,7 +374,11 @@ static tcudb_status bind_harmless(Binder *b, const Node *node, Stmt *stmt, Error
     case PG_QUERY__NODE__NODE_GRANT_STMT: return bind_grant(b, node->grant_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_ALTER_DEFAULT_PRIVILEGES_STMT: return bind_nothing(stmt, "ALTER DEFAULT PRIVILEGES");
     case PG_QUERY__NODE__NODE_UNLISTEN_STMT: return bind_nothing(stmt, "UNLISTEN");
-    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT: return bind_nothing(stmt, "CLOSE CURSOR");
+    case PG_QUERY__NODE__NODE_DECLARE_CURSOR_STMT: return refuse_cursor(b, err);
+    case PG_QUERY__NODE__NODE_FETCH_STMT: return no_cursor(node->fetch_stmt->portalname, err);
+    case PG_QUERY__NODE__NODE_CLOSE_PORTAL_STMT:
+        if (node->close_portal_stmt->portalname[0] != '\0') return no_cursor(node->close_portal_stmt->portalname, err);
+        return bind_nothing(stmt, "CLOSE CURSOR ALL");
     case PG_QUERY__NODE__NODE_ALTER_OWNER_STMT: return bind_own_schema(b, node->alter_owner_stmt, stmt, err);
     case PG_QUERY__NODE__NODE_CREATE_SCHEMA_STMT: return bind_create_schema(b, node->create_schema_stmt, stmt, err);
     default: return bind_refuse_by_name(b, err);

@@ -80,7 +80,11 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     stmt->flag = node->replace;
     TableTemp temp = TEMP_NONE;
     TRY(bind_ddl_target(b, node->view, PG_QUERY__ON_COMMIT_ACTION__ONCOMMIT_NOOP, 0, &stmt->name, &temp, err));
-    if (temp != TEMP_NONE) return error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
+    if (temp != TEMP_NONE) {
+        error_unsupported(err, bind_position(b, node->view->location), "a temporary view");
+        error_hint(err, "CREATE TEMP TABLE ... AS keeps its rows, WITH gives the query a name.");
+        return TCUDB_ERROR;
+    }
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
     Plan *plan = NULL;
