@@ -66,8 +66,8 @@ typedef struct StmtCount {
 
 typedef struct Stmt {
     StmtKind kind;
-    ColId next_col;                                      /* first unused column id */
-    uint32_t nparams, nnames, ncolumns, noptions, nargs; /* of the arrays below */
+    ColId next_col;                                                         /* first unused column id */
+    uint32_t nparams, nnames, ncolumns, noptions, nargs, nretyped, ncounts; /* of the arrays below */
     bool flag; /* IF EXISTS, IF NOT EXISTS, OR REPLACE, SET LOCAL, SHOW ALL, DEALLOCATE ALL */
     bool cascade;
     bool view;             /* DROP VIEW */
@@ -75,20 +75,19 @@ typedef struct Stmt {
     ColumnSource *sources; /* ALTER TABLE: where `revised`'s columns come from; NULL: the table is made anew */
     TableDef revised;      /* the columns of `table`, with what is known to hold of them already */
     const Str *retyped;    /* ALTER TABLE: columns that get another type, maybe other values */
-    uint32_t nretyped;
-    Plan *constants;     /* the values of sources that are new and not written, in order; NULL: none */
-    Plan *revision;      /* the UPDATE that writes columns; NULL: none is written */
-    const char *tag;     /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
-    Plan *plan;          /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
-    const Type *params;  /* types of $1..$n, inferred where not given */
-    Str name;            /* table, view, setting, prepared statement, savepoint, procedure */
-    const Str *names;    /* DROP a, b; TRUNCATE a, b */
-    TableDef table;      /* CREATE TABLE */
-    bool read_only;      /* BEGIN, SET TRANSACTION: READ ONLY */
-    bool sequence;       /* DROP SEQUENCE */
-    bool restart;        /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
-    bool advances;       /* takes numbers from sequences or sets them */
-    bool asks_sequences; /* calls functions over sequences, of which `sequences` are named */
+    Plan *constants;       /* the values of sources that are new and not written, in order; NULL: none */
+    Plan *revision;        /* the UPDATE that writes columns; NULL: none is written */
+    const char *tag;       /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
+    Plan *plan;            /* QUERY, COPY_TO, CREATE TABLE AS; NULL otherwise */
+    const Type *params;    /* types of $1..$n, inferred where not given */
+    Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
+    const Str *names;      /* DROP a, b; TRUNCATE a, b */
+    TableDef table;        /* CREATE TABLE */
+    bool read_only;        /* BEGIN, SET TRANSACTION: READ ONLY */
+    bool sequence;         /* DROP SEQUENCE */
+    bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
+    bool advances;         /* takes numbers from sequences or sets them */
+    bool asks_sequences;   /* calls functions over sequences, of which `sequences` are named */
     ViewDef create_view;
     Str text; /* SET value; new name of a rename; a column dropped; file of COPY (len 0: stdin/stdout); SQL of PREPARE
                */
@@ -103,7 +102,6 @@ typedef struct Stmt {
     const StmtStep *steps;
     uint32_t nsteps;
     StmtCount *counts;
-    uint32_t ncounts;
     bool merge;              /* the steps are all: the first one's rows are those to be changed */
     bool merge_again;        /* the first step looks for rows that would be changed twice, the others join anew */
     uint32_t merge_rowid;    /* of that one's columns the row id; the last is the number of the clause */
