@@ -29,3 +29,10 @@ select n in ('12.266', '7'), n in (null, '12.5'), c in ('ab', 'abcdefgh'), c not
 select n from q where n in ('12.2660', '12.50001');
 select greatest(n, null), least(n, 'NaN'), coalesce(m, '2'), greatest(n, '1e3'), coalesce(n, ' -7.25 ') from q;
 select coalesce(n, 'x') from q;
+-- Texts of one column under several names of their type.
+create table m(v varchar(3), t text);
+insert into m values ('ab', 'ab'), (null, 'x'), ('abc', null), ('ab', 'a'), ('abc', 'abcd');
+select least(trim(v), coalesce(v, 'abcdef')), greatest(coalesce(v, ''), upper(v)), least(coalesce('', v), coalesce(t, t)) from m;
+select max(coalesce(v, 'x')), min(trim(v)), nullif(trim(v), v) from m;
+select trim(v) over_, lag(coalesce(v, 'q')) over (partition by trim(v) order by v, t) from m order by coalesce(v, 'x'), t;
+select coalesce(v, 'x') from m union select trim(v) from m order by 1;
