@@ -34,9 +34,17 @@ typedef struct Reach {
     double factor;
 } Reach;
 
+/* Between what values a column lies in the rows that pass; lo > hi: not known. */
+typedef struct Bounds {
+    Expr *const *filters;
+    ColId col;
+    int64_t lo, hi;
+} Bounds;
+
 typedef struct ReachCache {
     Reach items[REMEMBERED];
-    uint32_t n;
+    Bounds bounds[REMEMBERED];
+    uint32_t n, nbounds;
 } ReachCache;
 
 static Reach *remembered(Opt *opt, const Reach *r)
@@ -256,18 +264,29 @@ double card_reach(const Opt *const_opt, const Plan *scan, ColId key, const ColFa
 
 /* ---- filters of a third table ------------------------------------------------------------------------- */
 
-/* Between what values a column of the filtered rows lies. */
-static bool filtered_bounds(Opt *opt, const Plan *scan, ColId col, int64_t *lo, int64_t *hi)
+static Bounds count_bounds(Opt *opt, const Plan *scan, ColId col)
 {
     const ColFact *fact = card_fact(opt, col);
-    if (scan->scan.nfilters == 0 || !is_countable(opt, scan, fact)) return false;
+    Bounds none = {.filters = scan->scan.filters, .col = col, .lo = 1, .hi = 0}, b = none;
+    if (!is_countable(opt, scan, fact)) return none;
     Reach all = {.table = scan->scan.table, .column = fact->column, .lo = fact->lo, .hi = fact->hi};
     set_filters(&all, scan->scan.filters, scan->scan.nfilters);
     Counting c = {.scan = scan, .reach = &all, .all = true};
-    if (!counted(opt, &c)) return false;
-    *lo = c.least;
-    *hi = c.most;
-    return c.passed > 0;
+    if (!counted(opt, &c)) return none;
+    b.lo = c.least;
+    b.hi = c.most;
+    return b;
+}
+
+/* Of a scan's filtered rows; counted once. */
+static Bounds filtered_bounds(Opt *opt, const Plan *scan, ColId col)
+{
+    ReachCache *cache = opt->reaches;
+    for (uint32_t i = 0; cache != NULL && i < cache->nbounds; i++)
+        if (cache->bounds[i].filters == scan->scan.filters && cache->bounds[i].col == col) return cache->bounds[i];
+    Bounds b = count_bounds(opt, scan, col);
+    if (cache != NULL && cache->nbounds < REMEMBERED) cache->bounds[cache->nbounds++] = b;
+    return b;
 }
 
 static tcudb_status add_bound(Opt *opt, const PlanCol *col, const char *op, int64_t bound, ExprList *out, Error *err)
@@ -291,13 +310,13 @@ static tcudb_status carry_over(Opt *opt, const CardKey *key, const CardKey *thir
                                Error *err)
 {
     const ColFact *fact = card_fact(opt, to->id);
-    int64_t lo, hi;
     bool alike = type_equal(to->type, card_fact(opt, third->col)->min.type) && is_countable(opt, key->scan, fact);
-    if (!alike || !filtered_bounds(opt, third->scan, third->col, &lo, &hi)) return TCUDB_OK;
-    if ((double)hi - (double)lo > NARROW * (fact->hi - fact->lo)) return TCUDB_OK;
+    if (!alike) return TCUDB_OK;
+    Bounds b = filtered_bounds(opt, third->scan, third->col);
+    if (b.lo > b.hi || (double)b.hi - (double)b.lo > NARROW * (fact->hi - fact->lo)) return TCUDB_OK;
     TRY(list_add_all(opt, out, key->scan->scan.filters, key->scan->scan.nfilters, err));
-    TRY(add_bound(opt, to, ">=", lo, out, err));
-    return add_bound(opt, to, "<=", hi, out, err);
+    TRY(add_bound(opt, to, ">=", b.lo, out, err));
+    return add_bound(opt, to, "<=", b.hi, out, err);
 }
 
 double card_reach_through(const Opt *const_opt, const CardKey *key, const CardKey *third, ColId to)
