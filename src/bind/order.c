@@ -141,6 +141,7 @@ static tcudb_status count_param(Binder *b, const Block *block, const ApplyList *
     Plan *plan = NULL;
     ColId *cols = NULL;
     uint32_t n = 0;
+    assert(*e != NULL);
     const NamedExpr value = {bind_new_col(b, (*e)->type, "count"), *e};
     TRY(bind_plan_one_row(b, &plan, err));
     TRY(bind_plan_apply(b, plan, list, &plan, err));
