@@ -89,8 +89,7 @@ tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error
 
 /* ---- the tail ------------------------------------------------------------------------------------ */
 
-/* The flag of the transaction that changes the table; NULL: it is read from disk. */
-static const atomic_bool *cancel_of(const Table *table)
+const atomic_bool *table_cancel(const Table *table)
 {
     return table->db->writer == NULL ? NULL : table->db->writer->cancel;
 }
@@ -99,7 +98,7 @@ tcudb_status table_seal(Table *table, Error *err)
 {
     assert(!table->frozen && table->tail_rows > 0);
     Segment *segment;
-    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, cancel_of(table), &segment, err));
+    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, table_cancel(table), &segment, err));
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
     tcudb_status status = TCUDB_OK;
@@ -128,7 +127,7 @@ tcudb_status table_tail_room(Table *table, uint32_t n, Error *err)
     if (table->tail == NULL) return rowbuf_new(&table->db->mem, table->meta, cap, &table->tail, err);
     if (cap == table->tail->cap) return TCUDB_OK;
     RowBuf *larger;
-    TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, cancel_of(table), &larger, err));
+    TRY(rowbuf_grow(table->tail, table->meta, table->tail_rows, cap, table_cancel(table), &larger, err));
     rowbuf_unref(table->tail);
     table->tail = larger;
     return TCUDB_OK;
@@ -146,7 +145,7 @@ void table_tail_added(Table *table, uint32_t n)
 /* Room for some more rows, sealing a full tail: *room of them, at least one, at most n. */
 static tcudb_status some_room(Table *table, uint32_t n, uint32_t *room, Error *err)
 {
-    TRY(cancel_poll(cancel_of(table), err));
+    TRY(cancel_poll(table_cancel(table), err));
     if (table->tail_rows == SEGMENT_ROWS) TRY(table_seal(table, err));
     uint32_t left = SEGMENT_ROWS - table->tail_rows;
     *room = n < left ? n : left;
@@ -160,7 +159,7 @@ tcudb_status table_append_rows(Table *table, const RowBuf *rows, uint32_t from, 
         uint32_t room;
         TRY(some_room(table, n, &room, err)); /* for all that fits, so that the tail grows once */
         if (room > step) room = step;
-        rowbuf_copy(table->tail, table->tail_rows, rows, from, room, table->meta);
+        TRY(rowbuf_copy(table->tail, table->tail_rows, rows, from, room, table->meta, table_cancel(table), err));
         table_tail_added(table, room);
         from += room;
         n -= room;

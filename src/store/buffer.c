@@ -56,14 +56,19 @@ void rowbuf_unref(RowBuf *buf)
     mem_free(buf->mem, buf, buf->bytes);
 }
 
-void rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta)
+/* The flag is looked at for each column: the first rows of a new buffer may have the system clear all its pages, which
+ * are larger than what a column takes of them. */
+tcudb_status rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta,
+                         const atomic_bool *cancel, Error *err)
 {
     assert(at + n <= to->cap && row + n <= from->cap && to->ncols == from->ncols);
     for (uint32_t c = 0; c < to->ncols; c++) {
         size_t width = stored_width(type_phys(meta->def.cols[c].type));
+        TRY(cancel_poll(cancel, err));
         memcpy(to->data[c] + at * width, from->data[c] + row * width, n * width);
         memcpy(to->valid[c] + at, from->valid[c] + row, n);
     }
+    return TCUDB_OK;
 }
 
 uint32_t rowbuf_step(const TableMeta *meta)
@@ -76,17 +81,12 @@ tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows
 {
     RowBuf *larger;
     TRY(rowbuf_new(buf->mem, meta, cap, &larger, err));
-    const uint32_t step = rowbuf_step(meta);
-    for (uint32_t at = 0; at < rows; at += step) {
-        tcudb_status status = cancel_poll(cancel, err);
-        if (status != TCUDB_OK) {
-            rowbuf_unref(larger);
-            return status;
-        }
-        rowbuf_copy(larger, at, buf, at, rows - at < step ? rows - at : step, meta);
-    }
-    *out = larger;
-    return TCUDB_OK;
+    tcudb_status status = rowbuf_copy(larger, 0, buf, 0, rows, meta, cancel, err);
+    if (status == TCUDB_OK)
+        *out = larger;
+    else
+        rowbuf_unref(larger);
+    return status;
 }
 
 #define COPY_ROWS(T)                                                                                                   \

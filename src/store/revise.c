@@ -84,6 +84,7 @@ static tcudb_status copy_tail(const Table *old, const uint32_t *from, Table *tab
     for (uint32_t c = 0; c < meta->def.ncols; c++) {
         size_t width = stored_width(type_phys(meta->def.cols[c].type));
         if (from[c] == NO_COLUMN) continue;
+        TRY(cancel_poll(table_cancel(old), err));
         memcpy(table->tail->data[c], old->tail->data[from[c]], old->tail_rows * width);
         memcpy(table->tail->valid[c], old->tail->valid[from[c]], old->tail_rows);
     }

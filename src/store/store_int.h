@@ -72,11 +72,13 @@ void rowbuf_unref(RowBuf *buf);
 /* A copy of the first `rows` rows with more room; *cancel (may be NULL) ends it. */
 tcudb_status rowbuf_grow(const RowBuf *buf, const TableMeta *meta, uint32_t rows, uint32_t cap,
                          const atomic_bool *cancel, RowBuf **out, Error *err) MUST_CHECK;
-/* Rows that are copied between two looks at a flag. */
+/* Rows whose facts are gathered between two looks at a flag. */
 uint32_t rowbuf_step(const TableMeta *meta);
 /* Bytes of a stored word: of a text its code's. */
 uint32_t stored_width(Phys phys);
-void rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta);
+/* *cancel (may be NULL) ends it. */
+tcudb_status rowbuf_copy(RowBuf *to, uint32_t at, const RowBuf *from, uint32_t row, uint32_t n, const TableMeta *meta,
+                         const atomic_bool *cancel, Error *err) MUST_CHECK;
 
 /* Order of two values of one type as ORDER BY sees it; Num of one scale. */
 int value_order(const Value *a, const Value *b);
@@ -359,6 +361,8 @@ tcudb_status revised_sketch(Table *table, uint32_t c, const uint8_t *sketch, boo
 /* compact.c: whether a version has many deleted rows; writes those tables of a fold anew. */
 bool table_is_due(const Table *table);
 tcudb_status txn_compact(Txn *txn, Error *err) MUST_CHECK;
+/* The flag of the transaction that changes the table; NULL: it is read from disk. */
+const atomic_bool *table_cancel(const Table *table);
 /* Encodes the tail into a segment. */
 tcudb_status table_seal(Table *table, Error *err) MUST_CHECK;
 /* Appends rows [from, from + n) of a buffer to the tail, sealing full ones. */
