@@ -98,7 +98,8 @@ tcudb_status table_seal(Table *table, Error *err)
 {
     assert(!table->frozen && table->tail_rows > 0);
     Segment *segment;
-    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, table_cancel(table), &segment, err));
+    TRY(segment_encode(&table->db->mem, table->meta, table->tail, table->tail_rows, table_cancel(table), &segment,
+                       err));
     uint32_t rows = table->tail_rows;
     table->tail_rows = 0;
     tcudb_status status = TCUDB_OK;
