@@ -119,10 +119,16 @@ tcudb_status exec_arenas(Exec *x, Arena **out, Error *err)
     return TCUDB_OK;
 }
 
-void exec_end(Exec *x)
+static void free_arena_sets(Exec *x)
 {
     for (struct ArenaSet *set = x->arenas; set != NULL; set = set->next)
         for (uint32_t i = 0; i < x->nworkers; i++) arena_free(&set->arenas[i]);
+    x->arenas = NULL;
+}
+
+void exec_end(Exec *x)
+{
+    free_arena_sets(x);
     for (uint32_t i = 0; i < x->nworkers && x->workers != NULL; i++) {
         arena_free(&x->workers[i].own);
         arena_free(&x->workers[i].batch);
@@ -163,6 +169,33 @@ tcudb_status exec_inner_new(Exec *parent, Exec *inner, Error *err)
     tcudb_status status = exec_begin(inner, parent->env, parent->phys, parent->nworkers, err);
     inner->serial = parent->serial;
     return status == TCUDB_OK ? inherit(parent, inner, err) : status;
+}
+
+/* The workers' block was the first: it is the last of the list. */
+static void free_operators(Exec *x)
+{
+    free_arena_sets(x);
+    while (x->blocks->next != NULL) {
+        XBlock *block = x->blocks;
+        x->blocks = block->next;
+        mem_free(x->env->mem, block, block->size);
+    }
+    x->blocks->prev = NULL;
+    for (uint32_t i = 0; i < x->nworkers; i++) {
+        arena_reset(&x->workers[i].own);
+        arena_reset(&x->workers[i].batch);
+    }
+    arena_reset(&x->arena);
+}
+
+tcudb_status exec_inner_again(Exec *parent, Exec *inner, Error *err)
+{
+    free_operators(inner);
+    inner->semi = NULL;
+    inner->nsemi = 0;
+    inner->kept = NULL;
+    inner->next_task = inner->written = 0;
+    return inherit(parent, inner, err);
 }
 
 tcudb_status exec_check_cancel(const Exec *x, Error *err)

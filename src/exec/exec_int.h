@@ -183,6 +183,9 @@ tcudb_status exec_child_new(Exec *parent, Worker *caller, Exec *child, Error *er
 /* An execution within an execution, by its driving thread, on all of its workers: what it allocates goes with exec_end,
  * so that a plan's inputs can be run again. */
 tcudb_status exec_inner_new(Exec *parent, Exec *inner, Error *err) MUST_CHECK;
+/* The same execution for another run, as new; it keeps its first memory, so that this takes less than a new one does.
+ */
+tcudb_status exec_inner_again(Exec *parent, Exec *inner, Error *err) MUST_CHECK;
 void exec_end(Exec *x);
 
 /* ---- expressions (ev.c) --------------------------------------------------------------------------- */

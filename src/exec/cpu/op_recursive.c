@@ -84,11 +84,12 @@ static tcudb_status collect_as(Recursion *r, Exec *x, PhysNode *input, Rows **ou
     return r->all ? TCUDB_OK : keep_unseen(r, x, out, err);
 }
 
-/* Puts the last round's rows out and makes the next round's in `round`, which the caller ends, come what may. */
-static tcudb_status run_round(Recursion *r, Exec *round, Error *err)
+/* Round n, in one of two executions: the other one has the rows of the round before. */
+static tcudb_status run_round(Recursion *r, Exec pair[2], uint64_t n, Error *err)
 {
     Rows *rows;
-    TRY(exec_inner_new(r->x, round, err));
+    Exec *round = &pair[n % 2];
+    TRY(n < 2 ? exec_inner_new(r->x, round, err) : exec_inner_again(r->x, round, err));
     TRY(exec_check_cancel(round, err));
     r->frame.round = round;
     TRY(collect_as(r, round, r->node->inputs[1], &rows, err));
@@ -98,17 +99,15 @@ static tcudb_status run_round(Recursion *r, Exec *round, Error *err)
 
 static tcudb_status rounds(Recursion *r, Error *err)
 {
-    Exec pair[2], *last = NULL;
+    Exec pair[2];
+    uint64_t n = 0;
     tcudb_status status = TCUDB_OK;
     while (status == TCUDB_OK && r->frame.rows->n > 0) {
         status = rows_push(r->x, r->node, r->frame.rows, NULL, 0, r->down, err);
         if (status != TCUDB_OK || stage_stopped(r->down)) break;
-        Exec *next = last == &pair[0] ? &pair[1] : &pair[0];
-        status = run_round(r, next, err);
-        if (last != NULL) exec_end(last);
-        last = next;
+        status = run_round(r, pair, n++, err);
     }
-    if (last != NULL) exec_end(last);
+    for (uint64_t i = 0; i < n && i < 2; i++) exec_end(&pair[i]);
     return status;
 }
 
