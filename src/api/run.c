@@ -63,10 +63,7 @@ static tcudb_status run_job(const Job *job, const SessionSink *sink, Error *err)
     Session *session = job->conn->session;
     if (job->list) return session_list(session, job->what, job->name == NULL ? (Str){0} : str_of(job->name), sink, err);
     if (job->stmt != NULL) return prepared_run(job->stmt->prepared, job->stmt->values, job->stmt->nparams, sink, err);
-    size_t len = strlen(job->sql);
-    if (len > INT32_MAX)
-        return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a text of %zu bytes of SQL is too long", len);
-    return session_run(session, (Str){job->sql, (uint32_t)len}, sink, err);
+    return session_run(session, job->sql, sink, err);
 }
 
 typedef struct StackJob {

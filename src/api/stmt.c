@@ -48,7 +48,7 @@ static tcudb_status prepare(tcudb_conn *conn, const char *sql, tcudb_stmt *stmt,
     const Type *types = NULL;
     const PlanCol *cols = NULL;
     arena_init(&stmt->arena, db_mem(conn->db->instance.db));
-    TRY(session_prepare(conn->session, str_of(sql), NULL, 0, &stmt->prepared, err));
+    TRY(session_prepare(conn->session, sql, NULL, 0, &stmt->prepared, err));
     stmt->nparams = prepared_params(stmt->prepared, &types);
     stmt->ncols = prepared_columns(stmt->prepared, &cols);
     TRY(make_room(stmt, types, err));

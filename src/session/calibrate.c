@@ -210,7 +210,7 @@ static void measure_query(void *ctx, const PhysPlan *phys, double seconds)
 static tcudb_status run_inner(Calibration *c, const char *sql, Error *err)
 {
     SessionSink sink = {.batch = session_drop_batch};
-    return session_run(c->session, str_of(sql), &sink, err);
+    return session_run(c->session, sql, &sink, err);
 }
 
 static tcudb_status query_step(Calibration *c, Error *err)

@@ -89,11 +89,13 @@ static tcudb_status new_prepared(Session *session, Str sql, Prepared **out, Erro
     return status;
 }
 
-tcudb_status session_prepare(Session *session, Str sql, const Type *types, uint32_t ntypes, Prepared **out, Error *err)
+tcudb_status session_prepare(Session *session, const char *text, const Type *types, uint32_t ntypes, Prepared **out,
+                             Error *err)
 {
     Prepared *prepared = NULL;
     Arena scratch;
-    watch_clear(&session->watch);
+    Str sql;
+    TRY(session_begin_text(session, text, &sql, err));
     TRY(new_prepared(session, sql, &prepared, err));
     Describe describe = {prepared, types, ntypes};
     arena_init(&scratch, db_mem(session->instance->db));

@@ -123,9 +123,20 @@ static tcudb_status run_parsed(Session *session, Ast *ast, const SessionSink *si
     return status;
 }
 
-tcudb_status session_run(Session *session, Str sql, const SessionSink *sink, Error *err)
+tcudb_status session_begin_text(Session *session, const char *text, Str *sql, Error *err)
 {
-    watch_clear(&session->watch);
+    watch_clear(&session->watch); /* before the text is measured: an interrupt meanwhile is meant for it */
+    size_t len = strlen(text);
+    if (len > INT32_MAX)
+        return error_set(err, SQLSTATE_PROGRAM_LIMIT_EXCEEDED, "a text of %zu bytes of SQL is too long", len);
+    *sql = (Str){text, (uint32_t)len};
+    return TCUDB_OK;
+}
+
+tcudb_status session_run(Session *session, const char *text, const SessionSink *sink, Error *err)
+{
+    Str sql;
+    TRY(session_begin_text(session, text, &sql, err));
     Arena arena;
     arena_init(&arena, db_mem(session->instance->db));
     Ast *asts = NULL;

@@ -60,7 +60,7 @@ typedef struct SessionSink {
 
 /* Runs every statement of a text; stops at the first error. Outside BEGIN each statement is a transaction of
  * its own (a multi-statement text too: each commits by itself). */
-tcudb_status session_run(Session *session, Str sql, const SessionSink *sink, Error *err) MUST_CHECK;
+tcudb_status session_run(Session *session, const char *sql, const SessionSink *sink, Error *err) MUST_CHECK;
 
 /* "INSERT" and 3 -> "INSERT 0 3", "SELECT" and 3 -> "SELECT 3", other tags as they are. Returns buffer. */
 enum { SESSION_TAG_MAX = 64 };
@@ -72,7 +72,7 @@ tcudb_status session_list(Session *session, tcudb_listing what, Str name, const 
 
 /* Prepared statements with parameters (API, PREPARE, the wire protocol). */
 typedef struct Prepared Prepared;
-tcudb_status session_prepare(Session *session, Str sql, const Type *types, uint32_t ntypes, Prepared **out,
+tcudb_status session_prepare(Session *session, const char *sql, const Type *types, uint32_t ntypes, Prepared **out,
                              Error *err) MUST_CHECK;
 uint32_t prepared_params(const Prepared *prepared, const Type **types);
 /* Columns of the result; 0 if it returns no rows. */

@@ -179,6 +179,9 @@ tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, ui
 
 /* ---- run.c: one statement in its transaction ----------------------------------------------- */
 
+/* A call begins that runs the text: from here on an interrupt is meant for it. 54000: it is too long. */
+tcudb_status session_begin_text(Session *session, const char *text, Str *sql, Error *err) MUST_CHECK;
+
 /* What happens between the start and the end of a statement's transaction. */
 typedef tcudb_status (*RunBody)(Run *run, void *ctx, Error *err);
 /* The first keyword of a statement's text, past blanks and comments. */
