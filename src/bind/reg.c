@@ -72,7 +72,7 @@ tcudb_status bind_plain_name(Binder *b, const char *text, int position, const ch
 /* An oid that is written as digits, or that of a relation. */
 static tcudb_status find_class(Binder *b, const char *text, int position, int64_t *oid, Error *err)
 {
-    const char *name = NULL;
+    const char *name = "";
     TRY(bind_plain_name(b, text, position, &name, err));
     *oid = bind_relation_oid(b, str_of(name));
     if (*oid != 0) return TCUDB_OK;

@@ -209,6 +209,7 @@ static bool counted(Opt *opt, Counting *c)
     bool done = count(opt, c, &arena, &ignored) == TCUDB_OK && c->there > 0;
     arena_free(&batches);
     arena_free(&arena);
+    c->batches = NULL;
     return done;
 }
 

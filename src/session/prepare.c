@@ -94,7 +94,7 @@ tcudb_status session_prepare(Session *session, const char *text, const Type *typ
 {
     Prepared *prepared = NULL;
     Arena scratch;
-    Str sql;
+    Str sql = {0};
     TRY(session_begin_text(session, text, &sql, err));
     TRY(new_prepared(session, sql, &prepared, err));
     Describe describe = {prepared, types, ntypes};

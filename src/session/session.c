@@ -135,7 +135,7 @@ tcudb_status session_begin_text(Session *session, const char *text, Str *sql, Er
 
 tcudb_status session_run(Session *session, const char *text, const SessionSink *sink, Error *err)
 {
-    Str sql;
+    Str sql = {0};
     TRY(session_begin_text(session, text, &sql, err));
     Arena arena;
     arena_init(&arena, db_mem(session->instance->db));

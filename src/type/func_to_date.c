@@ -616,7 +616,7 @@ static tcudb_status date_range(Str s, Error *err)
 KERNEL(text_to_date)
 {
     BINARY_ROWS(Str, Str, int32_t, {
-        Found found;
+        Found found = {0};
         TRY(read_moment(ctx->arena, x, y, &found, err));
         if (found.day < DATE_MIN || found.day >= DATE_END) return date_range(x, err);
         r = (int32_t)found.day;
@@ -627,7 +627,7 @@ KERNEL(text_to_date)
 KERNEL(text_to_timestamp)
 {
     BINARY_ROWS(Str, Str, int64_t, {
-        Found found;
+        Found found = {0};
         TRY(read_moment(ctx->arena, x, y, &found, err));
         if (__builtin_mul_overflow(found.day, USECS_PER_DAY, &r) || __builtin_add_overflow(r, found.time, &r) ||
             r < TIMESTAMP_MIN || r >= TIMESTAMP_END)

@@ -108,6 +108,7 @@ static tcudb_status rounds(Recursion *r, Error *err)
         status = run_round(r, pair, n++, err);
     }
     for (uint64_t i = 0; i < n && i < 2; i++) exec_end(&pair[i]);
+    r->frame = (WorkFrame){.next = r->frame.next};
     return status;
 }
 
