@@ -84,6 +84,7 @@ typedef struct Stmt {
     const Str *names;      /* DROP a, b; TRUNCATE a, b */
     TableDef table;        /* CREATE TABLE */
     bool read_only;        /* BEGIN, SET TRANSACTION: READ ONLY */
+    bool read_write;       /* the same: READ WRITE */
     bool sequence;         /* DROP SEQUENCE */
     bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */
     bool advances;         /* takes numbers from sequences or sets them */

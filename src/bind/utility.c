@@ -67,24 +67,23 @@ tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Er
 
 /* ---- transactions */
 
-/* READ ONLY among a transaction's modes. */
-static bool is_read_only(Node *const *modes, size_t n)
+/* READ ONLY or READ WRITE among a transaction's modes. */
+static void access_mode(Node *const *modes, size_t n, Stmt *stmt)
 {
-    bool yes = false;
     for (size_t i = 0; i < n; i++) {
         if (!NODE_IS(modes[i], DEF_ELEM) || strcmp(modes[i]->def_elem->defname, "transaction_read_only") != 0) continue;
         const Node *value = modes[i]->def_elem->arg;
-        yes = NODE_IS(value, A_CONST) && value->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL &&
-              value->a_const->ival->ival != 0;
+        stmt->read_only = NODE_IS(value, A_CONST) && value->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL &&
+                          value->a_const->ival->ival != 0;
+        stmt->read_write = !stmt->read_only;
     }
-    return yes;
 }
 
 static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt *stmt, Error *err)
 {
     stmt->name = str_of(node->savepoint_name);
     if (node->chain) return error_unsupported(err, 0, "AND CHAIN");
-    stmt->read_only = is_read_only(node->options, node->n_options);
+    access_mode(node->options, node->n_options, stmt);
     static const struct {
         PgQuery__TransactionStmtKind node;
         StmtKind kind;
@@ -147,7 +146,7 @@ static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, St
     case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI: /* TRANSACTION, SESSION CHARACTERISTICS: there is one isolation
                                                         level */
         stmt->kind = STMT_SET_MODES;
-        stmt->read_only = is_read_only(node->args, node->n_args);
+        access_mode(node->args, node->n_args, stmt);
         if (stmt->read_only && strcmp(node->name, "TRANSACTION") != 0)
             return error_unsupported(err, 0, "SET %s READ ONLY", node->name);
         return TCUDB_OK;

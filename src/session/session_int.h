@@ -31,6 +31,7 @@ struct Session {
     Txn *txn;           /* NULL: none open */
     bool block;         /* opened by BEGIN */
     bool read_only;     /* the transaction may not write, but to temporary tables */
+    bool queried;       /* the transaction has looked at the database: it cannot become one that writes */
     bool failed;        /* a statement of the block failed: only ROLLBACK helps */
     int64_t now;        /* start of the transaction, as a TIMESTAMP value */
     Point *points;

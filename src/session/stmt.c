@@ -133,8 +133,16 @@ static tcudb_status run_query(Run *run, Error *err)
     return status;
 }
 
+/* Looks at the database, other than what begins, ends and sets. */
+static bool is_query(StmtKind kind)
+{
+    return kind <= STMT_COPY_TO || kind == STMT_PREPARE || kind == STMT_EXECUTE || kind == STMT_EXPLAIN ||
+           kind == STMT_CALL;
+}
+
 tcudb_status session_dispatch(Run *run, Error *err)
 {
+    run->session->queried |= is_query(run->stmt->kind);
     switch (run->stmt->kind) {
     case STMT_QUERY: return run_query(run, err);
     case STMT_CREATE_TABLE: return session_create_table(run, err);

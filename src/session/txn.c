@@ -31,7 +31,7 @@ tcudb_status session_begin(Session *session, bool block, Error *err)
     session->now = ((int64_t)at.tv_sec - EPOCH_2000) * 1000000 + at.tv_nsec / 1000;
     session->block = block;
     session->failed = false;
-    session->read_only = false;
+    session->read_only = session->queried = false;
     session->at_begin = session->at_commit = session->settings;
     return TCUDB_OK;
 }
@@ -131,14 +131,28 @@ static tcudb_status run_begin(Run *run)
     return TCUDB_OK;
 }
 
+static tcudb_status become_read_write(Session *session, Error *err)
+{
+    if (!session->read_only) return TCUDB_OK;
+    if (session->npoints > 0)
+        return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
+                         "cannot set transaction read-write mode inside a read-only transaction");
+    if (session->queried)
+        return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
+                         "transaction read-write mode must be set before any query");
+    session->read_only = false;
+    return TCUDB_OK;
+}
+
 /* SET TRANSACTION ...: there is one isolation level; READ ONLY counts to the transaction's end. */
 tcudb_status session_set_modes(Run *run, Error *err)
 {
-    (void)err;
-    if (!run->session->block)
-        session_notify(run->session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
+    Session *session = run->session;
+    if (!session->block)
+        session_notify(session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
                        "SET TRANSACTION can only be used in transaction blocks");
-    run->session->read_only = run->session->read_only || run->stmt->read_only;
+    if (run->stmt->read_write) return become_read_write(session, err);
+    session->read_only = session->read_only || run->stmt->read_only;
     return TCUDB_OK;
 }
 
