@@ -284,7 +284,7 @@ KERNEL(text_left)
 KERNEL(text_right)
 {
     BINARY_ROWS(Str, int32_t, Str, {
-        int64_t skip = y >= 0 ? (int64_t)utf8_length(x) - y : y == INT32_MIN ? 0 : -(int64_t)y; /* as it wraps there */
+        int64_t skip = y >= 0 ? (int64_t)utf8_length(x) - y : -(int64_t)y;
         r = slice(x, (skip > 0 ? skip : 0) + 1, -1);
     });
     return TCUDB_OK;
