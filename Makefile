@@ -14,6 +14,7 @@ demo: all ## generate and load the star schema at scale 1, answer its queries an
 	@$(BUILD)/tcudb demo
 
 test: deps-test all ## build and run every test; ends in "N passed, N failed, N skipped"
+	@test/fuzz/build
 	@test/run $(BUILD)
 
 lint: deps-test all ## layers, sizes, formatting, clang-tidy, exported symbols
