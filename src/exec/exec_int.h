@@ -242,9 +242,9 @@ static inline const SemiBits *exec_semi(const Exec *x, uint32_t id)
             if (x->semi[i].id == id && x->semi[i].filled) return &x->semi[i];
     return NULL;
 }
-/* A new entry for that id (or the existing one, emptied). */
 /* Whether some of n codes is one of the few. */
 bool codes_any(const FewCodes *few, const uint32_t *codes, uint32_t n);
+/* A new entry for that id (or the existing one, emptied). */
 tcudb_status exec_semi_new(Exec *x, uint32_t id, SemiBits **out, Error *err) MUST_CHECK;
 
 /* ---- kept rows (rows.c) ----------------------------------------------------------------------------- */

@@ -373,25 +373,27 @@ static tcudb_status key_specs(Join *j, Error *err)
     return TCUDB_OK;
 }
 
-/* The execution whose the table is: x, or where x is a round of a recursion that the table serves as a whole, as it
- * depends on no round and notes no matches, the one around the round. */
-static tcudb_status table_home(Exec *x, const PhysNode *node, Exec **home, Error *err)
-{
-    JoinKind kind = node->plan->join.kind;
-    bool notes = kind == JOIN_RIGHT || kind == JOIN_FULL || join_keeps_right(kind), free_work;
-    *home = x;
-    if (x->frames == NULL || x->frames->round != x || notes) return TCUDB_OK;
-    TRY(plan_free_work(&x->arena, node->plan->inputs[1], &free_work, err));
-    if (!free_work) *home = x->parent;
-    return TCUDB_OK;
-}
-
 /* The table that an earlier round made. */
 static Join *find_kept(const Exec *home, const PhysNode *node)
 {
     Join *j = home->kept;
     while (j != NULL && j->node != node) j = j->next_kept;
     return j;
+}
+
+/* The execution whose the table is: x, or where x is a round of a recursion that the table serves as a whole, as it
+ * depends on no round and notes no matches, the one around the round. *kept: its table, if it is there. */
+static tcudb_status table_home(Exec *x, const PhysNode *node, Exec **home, Join **kept, Error *err)
+{
+    JoinKind kind = node->plan->join.kind;
+    bool notes = kind == JOIN_RIGHT || kind == JOIN_FULL || join_keeps_right(kind), free_work = false;
+    *home = x;
+    *kept = NULL;
+    if (x->frames == NULL || x->frames->round != x || notes) return TCUDB_OK;
+    *kept = find_kept(x->parent, node);
+    if (*kept == NULL) TRY(plan_free_work(&x->arena, node->plan->inputs[1], &free_work, err));
+    if (!free_work) *home = x->parent;
+    return TCUDB_OK;
 }
 
 static tcudb_status open_join(Exec *x, PhysNode *node, Stage *down, Join **out, Error *err)
@@ -417,8 +419,8 @@ static tcudb_status open_join(Exec *x, PhysNode *node, Stage *down, Join **out, 
 static tcudb_status run(Exec *x, PhysNode *node, Stage *down, Error *err)
 {
     Exec *home;
-    TRY(table_home(x, node, &home, err));
-    Join *j = home == x ? NULL : find_kept(home, node);
+    Join *j;
+    TRY(table_home(x, node, &home, &j, err));
     if (j != NULL) {
         stage_init(&j->stage, down);
     } else {
