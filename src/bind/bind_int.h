@@ -240,12 +240,30 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
 tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
                                 Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
 /* ---- array.c */
-tcudb_status bind_array_items(Binder *b, Block *block, const Node *node, Expr ***items, uint32_t *n,
-                              Error *err) MUST_CHECK;
+/* Its elements, where they are known, or an expression that yields its text, or both. */
+typedef struct Array {
+    Expr **items, *text;
+    uint32_t n;
+    bool known;
+    Type type; /* of elements; TYPE_NONE: not settled yet, as none is cast */
+    int position;
+} Array;
+/* Whether the call is of a function that makes an array of a text. */
+bool bind_makes_array(const PgQuery__FuncCall *call);
+/* Whether bind_array is for it: an array that is written out, or such a call; either of them cast. */
+bool bind_is_array(const Node *node);
+tcudb_status bind_array(Binder *b, Block *block, const Node *node, Array *out, Error *err) MUST_CHECK;
+/* Finds the elements' common type where none is given. */
+tcudb_status bind_array_settle(Binder *b, Array *array, Error *err) MUST_CHECK;
 /* unnest(ARRAY[...]), unnest(string_to_array(...)) */
 bool bind_is_unnest(const PgQuery__FuncCall *call);
 tcudb_status bind_unnest(Binder *b, Block *block, const PgQuery__FuncCall *call, Place place, Plan **out,
                          Error *err) MUST_CHECK;
+/* ---- array_calls.c */
+/* array_length(array, 1) and its like. */
+bool bind_takes_array(const PgQuery__FuncCall *call);
+tcudb_status bind_array_call(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err) MUST_CHECK;
+tcudb_status bind_subscript(Binder *b, Block *block, const Node *node, Expr **out, Error *err) MUST_CHECK;
 /* ---- srf.c */
 tcudb_status bind_srf_call(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call, Expr **out,
                            Error *err) MUST_CHECK;

@@ -441,6 +441,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     TRY(refuse_call(b, call, name, position, err));
     const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));
     if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
+    if (bind_takes_array(call)) return bind_array_call(b, block, call, out, err);
     Expr **args = NULL;
     if (bind_is_sequence_call(call)) return bind_sequence_call(b, block, call, out, err);
     uint32_t nargs = (uint32_t)call->n_args;
@@ -451,5 +452,6 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     TRY(bind_system_function(b, block, name, args, nargs, position, out, err));
     if (*out != NULL) return plain_only(call, name, position, err);
     TRY(qualified(call, named_call(b, name, args, nargs, position, bind_node_position(b, node), out, err), err));
+    if (bind_makes_array(call)) return error_unsupported(err, position, "the function %s", name);
     return plain_only(call, name, position, err);
 }

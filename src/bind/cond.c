@@ -110,7 +110,13 @@ tcudb_status bind_nulltest(Binder *b, Block *block, const Node *node, Expr **out
     bool is_null = test->nulltesttype == PG_QUERY__NULL_TEST_TYPE__IS_NULL;
     if (item != NULL && level == block) return bind_row_nulltest(b, item, is_null, position, out, err);
     Expr *arg = NULL;
-    TRY(bind_expr(b, block, test->arg, &arg, err));
+    Array array = {0};
+    bool made = NODE_IS(test->arg, FUNC_CALL) && bind_makes_array(test->arg->func_call);
+    if (made) TRY(bind_array(b, block, test->arg, &array, err));
+    if (made)
+        arg = array.text;
+    else
+        TRY(bind_expr(b, block, test->arg, &arg, err));
     TRY(bind_call(b, FUNC_OPERATOR, "is null", &arg, 1, position, position, out, err));
     return is_null ? TCUDB_OK : bind_not(b, *out, position, out, err);
 }

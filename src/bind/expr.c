@@ -279,8 +279,7 @@ static tcudb_status dispatch(Binder *b, Block *block, const Node *node, Expr **o
         return error_at(err, SQLSTATE_SYNTAX_ERROR, position, "DEFAULT is not allowed in this context");
     case PG_QUERY__NODE__NODE_ROW_EXPR: return error_unsupported(err, position, "a row as a value");
     case PG_QUERY__NODE__NODE_A_ARRAY_EXPR: return error_unsupported(err, position, "an array as a value");
-    case PG_QUERY__NODE__NODE_A_INDIRECTION:
-        return error_unsupported(err, position, "subscripting and field selection");
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return bind_subscript(b, block, node, out, err);
     case PG_QUERY__NODE__NODE_GROUPING_FUNC: return bind_grouping_call(b, block, node->grouping_func, out, err);
     case PG_QUERY__NODE__NODE_NAMED_ARG_EXPR: return error_unsupported(err, position, "a named argument here");
     default: return error_unsupported(err, position, "this kind of expression");

@@ -355,15 +355,25 @@ static tcudb_status in_key_list(Binder *b, Block *block, const Op *op, Expr *lef
     return bind_system_macro(b, block, " in list", args, 2, out, err);
 }
 
-static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+/* left = ANY (array), left <> ALL (array) of an array of texts that is not known yet. */
+static tcudb_status op_made_array(Binder *b, const Op *op, bool any, Expr *left, const Array *array, Expr **out,
+                                  Error *err)
 {
-    bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
-    Expr *left = NULL, **items = NULL;
-    uint32_t n = 0;
-    TRY(bind_expr(b, block, op->node->lexpr, &left, err));
-    if (any && strcmp(op->name, "=") == 0 && is_key_list(op->node->rexpr))
-        return in_key_list(b, block, op, left, out, err);
-    TRY(bind_array_items(b, block, op->node->rexpr, &items, &n, err));
+    Expr *test = NULL, *element = NULL;
+    TRY(bind_null(b, array->type, 0, &element, err));
+    TRY(binary(b, op, op->name, left, element, &test, err));
+    bool equal = any && strcmp(op->name, "=") == 0, differs = !any && strcmp(op->name, "<>") == 0;
+    if (!equal && !differs)
+        return error_unsupported(err, op->position, "%s %s of an array that is not written out", op->name,
+                                 any ? "ANY" : "ALL");
+    Expr *args[2] = {test->args[0], array->text};
+    TRY(bind_call(b, FUNC_OPERATOR, "any of", args, 2, op->position, op->start, out, err));
+    return equal ? TCUDB_OK : bind_not(b, *out, op->start, out, err);
+}
+
+static tcudb_status op_items(Binder *b, const Op *op, bool any, Expr *left, Expr **items, uint32_t n, Expr **out,
+                             Error *err)
+{
     if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
     if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);
     for (uint32_t i = 0; i < n; i++) {
@@ -375,6 +385,19 @@ static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, 
     *out = n == 1 ? items[0] : expr_node(b->arena, any ? EXPR_OR : EXPR_AND, TYPE(TYPE_BOOL), items, n, op->start, err);
     TRY_PTR(*out);
     return TCUDB_OK;
+}
+
+static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
+{
+    bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
+    Expr *left = NULL;
+    Array array;
+    TRY(bind_expr(b, block, op->node->lexpr, &left, err));
+    if (any && strcmp(op->name, "=") == 0 && is_key_list(op->node->rexpr))
+        return in_key_list(b, block, op, left, out, err);
+    TRY(bind_array(b, block, op->node->rexpr, &array, err));
+    if (!array.known) return op_made_array(b, op, any, left, &array, out, err);
+    return op_items(b, op, any, left, array.items, array.n, out, err);
 }
 
 tcudb_status bind_operator(Binder *b, Block *block, const Node *node, Expr **out, Error *err)

@@ -100,6 +100,7 @@ static int figure_name(const Node *node, const char **name)
         if (strength > 1 || node->type_cast->type_name == NULL) return strength;
         *name = sql_last_name(node->type_cast->type_name->names, node->type_cast->type_name->n_names);
         return 1;
+    case PG_QUERY__NODE__NODE_A_INDIRECTION: return figure_name(node->a_indirection->arg, name);
     case PG_QUERY__NODE__NODE_COLLATE_CLAUSE: return figure_name(node->collate_clause->arg, name);
     case PG_QUERY__NODE__NODE_CASE_EXPR:
         strength = figure_name(node->case_expr->defresult, name);

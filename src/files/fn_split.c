@@ -1,10 +1,8 @@
 /*
  * fn_split.c: string_to_table(text, delimiter [, null]) and regexp_split_to_table(text, pattern [, flags]).
  *
- * The pieces are found while binding, at run time once a row where the arguments are columns; the one task yields them
- * in order. A NULL delimiter cuts between all characters, an empty one nowhere; an empty text has no piece, but for
- * regexp_split_to_table, where it is one. A piece equal to `null` is NULL. The second function's work is
- * type/func_regex.c's.
+ * The pieces are found while binding, at run time once a row where the arguments are columns, by type/text_list.c and
+ * type/func_regex.c; the one task yields them in order.
  */
 #include "plan/table_func.h"
 #include "type/func.h"
@@ -50,47 +48,15 @@ static tcudb_status bound_of(Arena *arena, const char *name, TextList *pieces, T
     return TCUDB_OK;
 }
 
-/* ptr NULL: NULL. */
-static tcudb_status add_piece(const EvalCtx *ctx, TextList *p, Str text, const Value *null, Error *err)
-{
-    bool is_null = null != NULL && !null->null && str_equal(null->str, text);
-    return text_list_add(ctx, p, is_null ? (Str){NULL, 0} : text.len == 0 ? (Str){"", 0} : text, err);
-}
-
-static uint32_t char_length(const char *at, const char *end)
-{
-    uint32_t n = 1;
-    while (at + n < end && ((unsigned char)at[n] & 0xC0) == 0x80) n++;
-    return n;
-}
-
-static tcudb_status split_text(const EvalCtx *ctx, Str s, const Value *delimiter, const Value *null, TextList *p,
-                               Error *err)
-{
-    const char *end = s.ptr + s.len;
-    for (const char *at = s.ptr; delimiter->null && at < end;) {
-        uint32_t n = char_length(at, end);
-        TRY(add_piece(ctx, p, (Str){at, n}, null, err));
-        at += n;
-    }
-    if (delimiter->null || s.len == 0) return TCUDB_OK;
-    const char *at = s.ptr;
-    for (const char *found; delimiter->str.len > 0; at = found + delimiter->str.len) {
-        found = memmem(at, (size_t)(end - at), delimiter->str.ptr, delimiter->str.len);
-        if (found == NULL) break;
-        TRY(add_piece(ctx, p, (Str){at, (uint32_t)(found - at)}, null, err));
-    }
-    return add_piece(ctx, p, (Str){at, (uint32_t)(end - at)}, null, err);
-}
-
 static tcudb_status string_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
                                 Error *err)
 {
     TRY(check_args("string_to_table", args, nargs, err));
     TextList *p = ARENA_NEW(ctx->arena, TextList, err);
     TRY_PTR(p);
-    const Value *null = nargs == 3 ? &args[2].value : NULL;
-    if (!args[0].value.null) TRY(split_text(ctx, args[0].value.str, &args[1].value, null, p, err));
+    const Str *delimiter = args[1].value.null ? NULL : &args[1].value.str;
+    const Str *null = nargs == 3 && !args[2].value.null ? &args[2].value.str : NULL;
+    if (!args[0].value.null) TRY(text_split(ctx, args[0].value.str, delimiter, null, p, err));
     return bound_of(ctx->arena, "string_to_table", p, out, err);
 }
 

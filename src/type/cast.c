@@ -20,6 +20,7 @@ static const CastLine casts[] = {
 #define FUNCTION(...)
 #define VARIADIC(...)
 #define OPERATOR(...)
+#define VARIADIC_OPERATOR(...)
 #define COMPARE(...)
 #define CAST(from, to, context_, kernel)                                                                               \
     {CAST_##context_, {#to, FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {from}, to, kernel}},

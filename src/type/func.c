@@ -31,6 +31,8 @@ static const Func funcs[] = {
     {name, FUNC_FUNCTION, flags, CMP_NONE, NARGS(__VA_ARGS__), true, {__VA_ARGS__}, result, kernel},
 #define OPERATOR(name, flags, kernel, result, ...)                                                                     \
     {name, FUNC_OPERATOR, flags, CMP_NONE, NARGS(__VA_ARGS__), false, {__VA_ARGS__}, result, kernel},
+#define VARIADIC_OPERATOR(name, flags, kernel, result, ...)                                                            \
+    {name, FUNC_OPERATOR, flags, CMP_NONE, NARGS(__VA_ARGS__), true, {__VA_ARGS__}, result, kernel},
 #define COMPARE(name, cmp, kernel, arg)                                                                                \
     {name,                                                                                                             \
      FUNC_OPERATOR,                                                                                                    \

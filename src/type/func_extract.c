@@ -221,13 +221,6 @@ static bool grows(Unit unit)
            unit == UNIT_MILLENNIUM || unit == UNIT_EPOCH || unit == UNIT_JULIAN;
 }
 
-static tcudb_status set_null(EvalCtx *ctx, Vector *out, const uint16_t *sel, uint32_t n, uint32_t row, Error *err)
-{
-    TRY(vec_need_valid(ctx->arena, out, live_rows(sel, n), err));
-    bit_clear(out->valid, row);
-    return TCUDB_OK;
-}
-
 /* A field of finite days, from the day and what it is in the calendar. */
 #define FIELDS(name, ...)                                                                                              \
     HOT static void name(const int32_t *days, const uint16_t *sel, uint32_t n, int64_t *to)                            \

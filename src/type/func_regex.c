@@ -425,13 +425,6 @@ KERNEL(text_similar)
 #define STR_AT(k)  (((const Str *)args[k].data)[row * STRIDE(args[k])])
 #define INT4_AT(k) (((const int32_t *)args[k].data)[row * STRIDE(args[k])])
 
-static tcudb_status set_null(EvalCtx *ctx, Vector *out, const uint16_t *sel, uint32_t n, uint32_t row, Error *err)
-{
-    TRY(vec_need_valid(ctx->arena, out, live_rows(sel, n), err));
-    bit_clear(out->valid, row);
-    return TCUDB_OK;
-}
-
 /* substring(s from pattern): the first parenthesised part, or the whole match. */
 static tcudb_status substring_rows(EvalCtx *ctx, const Vector *args, const uint16_t *sel, uint32_t n, bool sql,
                                    Vector *out, Error *err)
@@ -728,6 +721,43 @@ done:
     return status;
 }
 
+/* The groups of a match, the whole of it where the pattern has none. */
+static tcudb_status add_groups(const EvalCtx *ctx, const Regex *re, Str s, TextList *out, Error *err)
+{
+    uint32_t groups = capture_groups(re);
+    for (uint32_t k = groups > 0; k <= groups; k++) {
+        bool set;
+        Str group = capture(re, s, k, &set);
+        TRY(text_list_add(ctx, out, set ? group : (Str){NULL, 0}, err));
+    }
+    return TCUDB_OK;
+}
+
+/* regexp_match(s, pattern [, flags]): NULL where there is no match. */
+KERNEL(text_regexp_match)
+{
+    Str *to = out->data;
+    tcudb_status status = TCUDB_OK;
+    Cache cache = {0};
+    EACH_ROW(i, row)
+    {
+        RegexFlags flags = {0};
+        TextList groups = {0};
+        bool hit;
+        if (nargs > 2) TRY_GOTO(read_flags(STR_AT(2), "regexp_match", &flags, err));
+        TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
+        TRY_GOTO(regex_match(ctx, &cache.re, STR_AT(0), 0, &hit, err));
+        if (hit) TRY_GOTO(add_groups(ctx, &cache.re, STR_AT(0), &groups, err));
+        if (hit)
+            TRY_GOTO(array_text(ctx, &groups, &to[row], err));
+        else
+            TRY_GOTO(set_null(ctx, out, sel, n, row, err));
+    }
+done:
+    cache_free(&cache);
+    return status;
+}
+
 /* ---- splitting */
 
 /* The next match that splits: not an empty one at the text's ends or right behind the last match. */
@@ -767,5 +797,25 @@ tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags,
     TRY(regex_compile(ctx->arena, pattern, options.options, false, &re, err));
     tcudb_status status = split(ctx, &re, s, out, err);
     regex_free(&re);
+    return status;
+}
+
+/* regexp_split_to_array(s, pattern [, flags]). */
+KERNEL(text_regexp_to_array)
+{
+    Str *to = out->data;
+    tcudb_status status = TCUDB_OK;
+    Cache cache = {0};
+    EACH_ROW(i, row)
+    {
+        RegexFlags flags = {0};
+        TextList pieces = {0};
+        if (nargs > 2) TRY_GOTO(read_flags(STR_AT(2), "regexp_split_to_array", &flags, err));
+        TRY_GOTO(cached(ctx, &cache, STR_AT(1), flags.options, n, err));
+        TRY_GOTO(split(ctx, &cache.re, STR_AT(0), &pieces, err));
+        TRY_GOTO(array_text(ctx, &pieces, &to[row], err));
+    }
+done:
+    cache_free(&cache);
     return status;
 }

@@ -134,15 +134,25 @@ static inline uint32_t live_rows(const uint16_t *sel, uint32_t n)
     return sel == NULL || n == 0 ? n : (uint32_t)sel[n - 1] + 1;
 }
 
+/* A kernel's result at a row. */
+static inline tcudb_status set_null(EvalCtx *ctx, Vector *out, const uint16_t *sel, uint32_t n, uint32_t row,
+                                    Error *err)
+{
+    TRY(vec_need_valid(ctx->arena, out, live_rows(sel, n), err));
+    bit_clear(out->valid, row);
+    return TCUDB_OK;
+}
+
 /* Every kernel named in func.def. */
 #define KERNEL_PROTOTYPE(name) FuncEvalType name
 typedef tcudb_status FuncEvalType(EvalCtx *ctx, const Vector *args, uint32_t nargs, const uint16_t *sel, uint32_t n,
                                   Vector *out, Error *err);
-#define FUNCTION(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
-#define VARIADIC(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
-#define OPERATOR(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
-#define COMPARE(name, cmp, kernel, arg)            KERNEL_PROTOTYPE(kernel);
-#define CAST(from, to, context, kernel)            KERNEL_PROTOTYPE(kernel);
+#define FUNCTION(name, flags, kernel, result, ...)          KERNEL_PROTOTYPE(kernel);
+#define VARIADIC(name, flags, kernel, result, ...)          KERNEL_PROTOTYPE(kernel);
+#define OPERATOR(name, flags, kernel, result, ...)          KERNEL_PROTOTYPE(kernel);
+#define VARIADIC_OPERATOR(name, flags, kernel, result, ...) KERNEL_PROTOTYPE(kernel);
+#define COMPARE(name, cmp, kernel, arg)                     KERNEL_PROTOTYPE(kernel);
+#define CAST(from, to, context, kernel)                     KERNEL_PROTOTYPE(kernel);
 #include "type/func.def"
 
 /* The least context in which a cast exists; CAST_NONE: never. Equal types: implicit. */
@@ -190,6 +200,9 @@ tcudb_status text_keep(EvalCtx *ctx, const Buf *buf, Str *out, Error *err) MUST_
 tcudb_status text_fold(EvalCtx *ctx, Str s, Str *out, Error *err) MUST_CHECK;
 tcudb_status text_fold_rows(EvalCtx *ctx, const Vector *texts, const uint16_t *sel, uint32_t n, Str *out,
                             Error *err) MUST_CHECK;
+
+/* The list as the text of an array: {a,"b c",NULL}; a text whose ptr is NULL is NULL (func_array.c). */
+tcudb_status array_text(EvalCtx *ctx, const TextList *list, Str *out, Error *err) MUST_CHECK;
 
 /* Live rows from some one to before `end` whose texts lie side by side (text_runs.c). One alone may be longer than
  * `most`. */
