@@ -38,6 +38,11 @@ typedef struct CteUse {
 } CteUse;
 
 /* One per statement. */
+typedef struct StarList {
+    SqlStar *stars;
+    uint32_t n, cap;
+} StarList;
+
 typedef struct Binder {
     Arena *arena;
     const BindEnv *env;
@@ -48,6 +53,7 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
+    StarList *stars; /* those of a view's query, while it is made; NULL: nobody asks */
     bool no_params;  /* in a view */
     bool temp_used;  /* the text itself, not a view in it, names a temporary table */
     StmtStep *steps; /* data-modifying queries of WITH */
@@ -239,6 +245,10 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
 /* The scan of a table function whose arguments stand in `place`. */
 tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
                                 Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
+/* ---- stars.c */
+/* A star at the location stands for these targets. */
+tcudb_status bind_note_star(Binder *b, const Block *block, int location, const NamedExpr *targets, uint32_t n,
+                            Error *err) MUST_CHECK;
 /* ---- array.c */
 /* Its elements, where they are known, or an expression that yields its text, or both. */
 typedef struct Array {

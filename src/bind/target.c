@@ -199,7 +199,10 @@ tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, siz
         assert(NODE_IS(targets[i], RES_TARGET));
         const PgQuery__ResTarget *target = targets[i]->res_target;
         if (is_star(target->val)) {
-            TRY(star(b, block, target->val->column_ref, list, err));
+            const PgQuery__ColumnRef *ref = target->val->column_ref;
+            uint32_t first = list->n;
+            TRY(star(b, block, ref, list, err));
+            TRY(bind_note_star(b, block, ref->location, list->exprs + first, list->n - first, err));
             continue;
         }
         Expr *expr = NULL;

@@ -1,8 +1,9 @@
 /*
  * view.c: CREATE VIEW.
  *
- * A view keeps its SELECT as text, which is bound here for its errors and its columns, and again wherever the view is
- * named (from.c). What replaces a view keeps the columns that it has; more may follow.
+ * A view keeps its SELECT as text, its stars as the columns that they stand for (stars.c). It is bound here for its
+ * errors and its columns, and again wherever the view is named (from.c). What replaces a view keeps the columns that it
+ * has; more may follow.
  */
 #include "bind/bind_int.h"
 
@@ -41,7 +42,7 @@ static bool is_recursive_view(const PgQuery__ViewStmt *node)
     return with != NULL && with->recursive && with->location < 0;
 }
 
-/* WITH RECURSIVE v (a, b) AS (...) SELECT * FROM v */
+/* WITH RECURSIVE v (a, b) AS (...) SELECT v.a, v.b FROM v */
 static tcudb_status put_recursive(const PgQuery__ViewStmt *node, Str query, Buf *out, Error *err)
 {
     Str name = str_of(node->view->relname);
@@ -51,7 +52,14 @@ static tcudb_status put_recursive(const PgQuery__ViewStmt *node, Str query, Buf 
         TRY(buf_text(out, i == 0 ? " (" : ", ", err));
         TRY(text_quote_name(str_of(sql_string(node->aliases[i])), out, err));
     }
-    TRY(buf_printf(out, err, ") AS (" STR_FMT ") SELECT * FROM ", STR_ARG(query)));
+    TRY(buf_printf(out, err, ") AS (" STR_FMT ") SELECT ", STR_ARG(query)));
+    for (size_t i = 0; i < node->n_aliases; i++) {
+        if (i > 0) TRY(buf_text(out, ", ", err));
+        TRY(text_quote_name(name, out, err));
+        TRY(buf_char(out, '.', err));
+        TRY(text_quote_name(str_of(sql_string(node->aliases[i])), out, err));
+    }
+    TRY(buf_text(out, " FROM ", err));
     return text_quote_name(name, out, err);
 }
 
@@ -61,6 +69,7 @@ static tcudb_status view_text(Binder *b, const PgQuery__ViewStmt *node, Str *out
     TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
     assert(from >= 0);
     *out = sql_text_from(b->ast, from);
+    TRY(sql_expand_stars(b->arena, b->ast, b->env->cancel, *out, b->stars->stars, b->stars->n, out, err));
     if (!is_recursive_view(node)) return TCUDB_OK;
     Buf buf;
     buf_init(&buf, NULL);
@@ -88,7 +97,9 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
     Plan *plan = NULL;
+    StarList stars = {0};
     b->no_params = true;
+    b->stars = &stars;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
     if (b->temp_used) return error_unsupported(err, 0, "a view of a temporary table");
     if (b->nsteps > 0)

@@ -343,6 +343,8 @@ tcudb_status plan_each_expr(Plan *plan, PlanExprFn fn, void *ctx, Error *err) MU
 const PlanCol *plan_find_col(const Plan *plan, ColId id); /* NULL: not an output */
 /* Columns used below or in the node that none of its parts define: outer references. Appends to *list. */
 tcudb_status plan_free_cols(Arena *arena, Plan *plan, ColId **list, uint32_t *n, Error *err) MUST_CHECK;
+/* Whether an expression of the plan, as it was bound, names the table's column, or it is a result. */
+tcudb_status plan_uses_column(Arena *arena, Plan *plan, Str table, uint32_t column, bool *uses, Error *err) MUST_CHECK;
 /* Whether the work table of a recursion around the plan is read in it or in a CTE that it scans. */
 tcudb_status plan_free_work(Arena *arena, const Plan *plan, bool *out, Error *err) MUST_CHECK;
 /* Deep copy in which every column defined inside gets a new id (*next_col counts up); map from old to new

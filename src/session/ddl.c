@@ -73,22 +73,61 @@ typedef struct ViewState {
     bool works;
 } ViewState;
 
-/* Whether the view's query binds. Short memory and interrupts say nothing of the view: they are errors. */
+/* The view's query; NULL: it does not bind. Short memory and interrupts say nothing of the view: they are errors. */
+static tcudb_status bind_view_query(Run *run, const ViewDef *view, Plan **out, Error *err)
+{
+    Ast *ast = NULL;
+    Stmt *stmt = NULL;
+    uint32_t n = 0;
+    *out = NULL;
+    tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind_own(run, ast, &stmt, err);
+    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
+    if (status == TCUDB_OK && n == 1) *out = stmt->plan;
+    error_clear(err);
+    return TCUDB_OK;
+}
+
+/* Whether it binds to the columns that it was made with. */
 static tcudb_status view_works(Run *run, const ViewDef *view, bool *works, Error *err)
 {
     Arena scratch;
     arena_init(&scratch, run->arena->mem);
     Run inner = *run;
     inner.arena = &scratch;
-    Ast *ast = NULL;
-    Stmt *stmt = NULL;
-    uint32_t n = 0;
-    tcudb_status status = sql_parse(&scratch, view->sql, &inner.session->watch.cancel, &ast, &n, err);
-    if (status == TCUDB_OK && n == 1) status = session_bind_own(&inner, ast, &stmt, err);
+    Plan *plan;
+    tcudb_status status = bind_view_query(&inner, view, &plan, err);
+    *works = status == TCUDB_OK && plan != NULL && plan->ncols == view->ncols;
     arena_free(&scratch);
-    *works = status == TCUDB_OK && n == 1;
-    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
-    error_clear(err);
+    return status;
+}
+
+static tcudb_status view_uses(Run *run, const ViewDef *view, const TableDef *def, uint32_t column, bool *uses,
+                              Error *err)
+{
+    Arena scratch;
+    arena_init(&scratch, run->arena->mem);
+    Run inner = *run;
+    inner.arena = &scratch;
+    Plan *plan;
+    *uses = false;
+    tcudb_status status = bind_view_query(&inner, view, &plan, err);
+    if (status == TCUDB_OK && plan != NULL) status = plan_uses_column(&scratch, plan, def->name, column, uses, err);
+    arena_free(&scratch);
+    return status;
+}
+
+/* A view that uses the table's column; NULL: none. */
+static tcudb_status view_of_column(Run *run, const TableDef *def, uint32_t column, const ViewDef **out, Error *err)
+{
+    Txn *txn = run->session->txn;
+    *out = NULL;
+    bool uses = false;
+    for (uint32_t i = 0; i < txn_view_count(txn) && !uses; i++) {
+        const ViewDef *view = txn_view_at(txn, i);
+        TRY(view_uses(run, view, def, column, &uses, err));
+        if (uses) *out = view;
+    }
     return TCUDB_OK;
 }
 
@@ -129,6 +168,12 @@ static tcudb_status drop_view(Run *run, Str name, Error *err)
 {
     TRY(session_forget_view(run, name, err));
     return txn_drop_view(run->session->txn, name, err);
+}
+
+static tcudb_status drop_for_cascade(Run *run, Str view, Error *err)
+{
+    session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view));
+    return drop_view(run, view, err);
 }
 
 /* "table": also of a rename that takes any. */
@@ -189,8 +234,7 @@ static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views
             error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
             return TCUDB_ERROR;
         }
-        session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
-        TRY(drop_view(run, view->name, err));
+        TRY(drop_for_cascade(run, view->name, err));
     }
 }
 
@@ -298,31 +342,69 @@ static tcudb_status of_the_table(const Stmt *stmt, tcudb_status status, Error *e
     return TCUDB_ERROR;
 }
 
-static tcudb_status refuse_for_view(const Stmt *stmt, const ViewDef *view, Error *err)
+static tcudb_status refuse_drop(const TableDef *def, Str column, const ViewDef *view, Error *err)
 {
-    if (stmt->text.len == 0) {
-        error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter a column used by a view or rule");
-        error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(stmt->name));
-        return TCUDB_ERROR;
-    }
     error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-              "cannot drop column " STR_FMT " of table " STR_FMT " because other objects depend on it",
-              STR_ARG(stmt->text), STR_ARG(stmt->name));
+              "cannot drop column " STR_FMT " of table " STR_FMT " because other objects depend on it", STR_ARG(column),
+              STR_ARG(def->name));
     error_detail(err, "view " STR_FMT " depends on column " STR_FMT " of table " STR_FMT, STR_ARG(view->name),
-                 STR_ARG(stmt->text), STR_ARG(stmt->name));
+                 STR_ARG(column), STR_ARG(def->name));
     error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
     return TCUDB_ERROR;
 }
 
+static tcudb_status refuse_retyping(Str column, const ViewDef *view, Error *err)
+{
+    error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter type of a column used by a view or rule");
+    error_detail(err, "rule _RETURN on view " STR_FMT " depends on column \"" STR_FMT "\"", STR_ARG(view->name),
+                 STR_ARG(column));
+    return TCUDB_ERROR;
+}
+
+static bool stays(const Stmt *stmt, Str column)
+{
+    for (uint32_t i = 0; i < stmt->table.ncols; i++)
+        if (str_equal(stmt->table.cols[i].name, column)) return true;
+    return false;
+}
+
+static bool is_retyped(const Stmt *stmt, Str column)
+{
+    for (uint32_t i = 0; i < stmt->nretyped; i++)
+        if (str_equal(stmt->retyped[i], column)) return true;
+    return false;
+}
+
+/* Views keep the columns that they use, and their types; with CASCADE they go. */
+static tcudb_status settle_column(Run *run, const TableDef *old, uint32_t column, Error *err)
+{
+    const Str name = old->cols[column].name;
+    const ViewDef *view;
+    bool dropped = !stays(run->stmt, name);
+    if (!dropped && !is_retyped(run->stmt, name)) return TCUDB_OK;
+    for (;;) {
+        TRY(view_of_column(run, old, column, &view, err));
+        if (view == NULL) return TCUDB_OK;
+        if (!dropped) return refuse_retyping(name, view, err);
+        if (!run->stmt->cascade) return refuse_drop(old, name, view, err);
+        TRY(drop_for_cascade(run, view->name, err));
+    }
+}
+
+/* What else a view needs: the key that its columns depend on. */
 static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nviews, Error *err)
 {
     for (;;) {
         const ViewDef *view;
         TRY(broken_view(run, views, nviews, &view, err));
         if (view == NULL) return TCUDB_OK;
-        if (!run->stmt->cascade) return refuse_for_view(run->stmt, view, err);
-        session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view->name));
-        TRY(drop_view(run, view->name, err));
+        if (!run->stmt->cascade) {
+            error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter a column used by a view or rule");
+            error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name),
+                         STR_ARG(run->stmt->name));
+            return TCUDB_ERROR;
+        }
+        TRY(drop_for_cascade(run, view->name, err));
     }
 }
 
@@ -358,6 +440,8 @@ tcudb_status session_alter_table(Run *run, Error *err)
     const TableDef *old = table_def(txn_table(run->session->txn, run->stmt->name));
     Referring *retyped;
     uint32_t n;
+    if (old->temp == TEMP_NONE)
+        for (uint32_t i = 0; i < old->ncols; i++) TRY(settle_column(run, old, i, err));
     TRY(session_keep_referred(run, old, err));
     TRY(session_retyped_references(run, &retyped, &n, err)); /* before the rows are touched */
     TRY(alter_table(run, old, err));
