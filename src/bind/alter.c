@@ -382,6 +382,9 @@ static tcudb_status command(Alter *a, const PgQuery__AlterTableCmd *cmd, Error *
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AlterColumnType: return change_type(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddIdentity: return add_identity(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_ChangeOwner: return TCUDB_OK; /* there is one user */
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_SetRelOptions:
+        return bind_storage(a->b, cmd->def->list->items, cmd->def->list->n_items, STORAGE_TABLE, false, err);
+    case PG_QUERY__ALTER_TABLE_TYPE__AT_ResetRelOptions: return TCUDB_OK; /* whatever they are called */
     case PG_QUERY__ALTER_TABLE_TYPE__AT_AddConstraint: return add_constraint(a, cmd, err);
     case PG_QUERY__ALTER_TABLE_TYPE__AT_DropConstraint: return drop_constraint(a, cmd, err);
     default: break;

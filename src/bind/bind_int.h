@@ -245,6 +245,10 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
 /* The scan of a table function whose arguments stand in `place`. */
 tcudb_status bind_function_scan(Binder *b, Block *block, const TableFunc *func, const PgQuery__FuncCall *call,
                                 Place place, Plan **out, bool *dynamic, Error *err) MUST_CHECK;
+/* ---- storage.c */
+enum { STORAGE_TABLE = 1, STORAGE_TOAST = 2, STORAGE_INDEX = 4 };
+/* Checks the storage parameters of a table or index; oids: those of a new table, which may say oids = false. */
+tcudb_status bind_storage(Binder *b, Node *const *options, size_t n, uint32_t of, bool oids, Error *err) MUST_CHECK;
 /* ---- stars.c */
 /* A star at the location stands for these targets. */
 tcudb_status bind_note_star(Binder *b, const Block *block, int location, const NamedExpr *targets, uint32_t n,

@@ -140,6 +140,7 @@ tcudb_status bind_constraint_key(Binder *b, TableBuild *t, const PgQuery__Constr
     if (node->n_including > 0) return error_unsupported(err, position, "INCLUDE");
     if (node->indexname[0] != '\0') return error_unsupported(err, position, "USING INDEX");
     if (col == NULL) TRY(key_columns(b, t, node, &key, err));
+    TRY(bind_storage(b, node->options, node->n_options, STORAGE_INDEX, false, err));
     return bind_constraint_add_key(b, t, node->conname, &key, position, err);
 }
 

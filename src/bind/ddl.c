@@ -152,6 +152,7 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
         else if (!NODE_IS(element, CONSTRAINT))
             return error_unsupported(err, 0, "this element of CREATE TABLE");
     }
+    TRY(bind_storage(b, node->options, node->n_options, STORAGE_TABLE, true, err));
     TRY(all_constraints(b, &columns, node, err));
     stmt->table = bind_table_def(&columns, stmt->name);
     if (temp != TEMP_NONE && reference_any(&stmt->table))
@@ -254,6 +255,7 @@ static tcudb_status table_of_query(Binder *b, const PgQuery__IntoClause *into, P
         TRY(name_column(into, plan, i, cols, err));
         if (types[i].id == TYPE_INTERVAL) return error_unsupported(err, 0, "a column of type interval");
     }
+    TRY(bind_storage(b, into->options, into->n_options, STORAGE_TABLE, true, err));
     TRY(bind_retype(b, plan, types, CAST_ASSIGNMENT, &stmt->plan, err));
     stmt->table = (TableDef){.name = stmt->name, .ncols = plan->ncols, .cols = cols, .temp = temp};
     if (!into->skip_data) return TCUDB_OK;

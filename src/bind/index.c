@@ -66,6 +66,7 @@ tcudb_status bind_ddl_create_index(Binder *b, const PgQuery__IndexStmt *node, St
     const TableDef *def = table_def(table);
     TRY(index_columns(b, def, node, &columns, &made, err));
     bool temp = def->temp != TEMP_NONE;
+    TRY(bind_storage(b, node->options, node->n_options, STORAGE_INDEX, false, err));
     if (node->if_not_exists && names_taken(b->env->txn, str_of(node->idxname), temp)) return TCUDB_OK;
     TRY(index_name(b, node, temp, made, &name, err));
     if (node->unique) return bind_alter_unique_index(b, table, node, name, str_of(columns), stmt, err);
