@@ -30,6 +30,12 @@ static inline bool str_equal(Str a, Str b)
 }
 
 /* Byte order: the C collation. <0, 0, >0. Mostly the first bytes decide, and no function is called. */
+static inline Str str_without_blanks(Str s)
+{
+    while (s.len > 0 && s.ptr[s.len - 1] == ' ') s.len--;
+    return s;
+}
+
 static inline int str_compare(Str a, Str b)
 {
     enum { WORD = 8 };

@@ -27,7 +27,7 @@ static bool widens(Type from, Type to)
 /* Whether every text of the one type is the same as one of the other. char(n) is stored without its blanks. */
 static bool holds_texts(Type from, Type to)
 {
-    if (!type_is_text(from) || !type_is_text(to)) return false;
+    if (!type_is_text(from) || !type_is_text(to) || type_keeps_blanks(from) || type_keeps_blanks(to)) return false;
     bool longer = from.id != TYPE_TEXT && from.length > 0 && from.length <= to.length;
     if (to.id == TYPE_BPCHAR) return from.id == TYPE_BPCHAR && longer;
     return to.length == 0 || longer;

@@ -87,6 +87,7 @@ tcudb_status bind_call(Binder *b, FuncKind kind, const char *name, Expr **args, 
     for (uint32_t i = 0; i < nargs; i++) {
         TRY(bind_coerce(b, args[i], call->args[i], CAST_IMPLICIT, args[i]->position, &cast[i], err));
     }
+    TRY(expr_compared(b->arena, call->func, cast, nargs, err));
     bool places = (call->func->flags & FUNC_NUM_PLACES) != 0 && cast[1]->kind == EXPR_CONST && !cast[1]->value.null;
     if (places) call->result = func_places(call->args[0], cast[1]->value.i32);
     *out = expr_func(b->arena, call->func, call->result, cast, nargs, start, err);
@@ -131,9 +132,7 @@ static Type literal_type(const Expr *e, Type common)
     if (e->value.null) return common;
     if (common.id == TYPE_NUMERIC)
         return value_number_literal(e->value.str, &number, NULL) == TCUDB_OK ? number.type : TYPE(TYPE_NUMERIC);
-    Str text = e->value.str;
-    while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;
-    return utf8_length(text) <= common.length ? common : TYPE(TYPE_BPCHAR);
+    return utf8_length(e->value.str) == common.length ? common : TYPE(TYPE_BPCHAR); /* its blanks are as they are */
 }
 
 tcudb_status bind_common_type(Expr *const *args, Type *types, uint32_t n, const char *what, int position, Type *out,

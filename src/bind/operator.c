@@ -175,9 +175,12 @@ static tcudb_status in_values(Binder *b, const Op *op, Expr *left, Expr **list, 
     Type type = {0};
     if (bind_common_type(args, types, n + 1, "IN", 0, &type, NULL) != TCUDB_OK)
         return in_chain(b, op, left, list, n, out, err);
+    bool padded = type.id == TYPE_BPCHAR; /* compared without their blanks, whatever their lengths */
     for (uint32_t i = 0; i <= n; i++) {
-        if (type_equal(args[i]->type, type)) continue;
-        TRY(bind_coerce(b, args[i], type, CAST_IMPLICIT, args[i]->position, &args[i], err));
+        bool given = padded ? args[i]->type.id == type.id : type_equal(args[i]->type, type);
+        Type to = padded ? TYPE(type.id) : type;
+        if (!given) TRY(bind_coerce(b, args[i], to, CAST_IMPLICIT, args[i]->position, &args[i], err));
+        if (padded) TRY(bind_coerce(b, args[i], TYPE(TYPE_TEXT), CAST_IMPLICIT, args[i]->position, &args[i], err));
     }
     *out = expr_node(b->arena, EXPR_IN, TYPE(TYPE_BOOL), args, n + 1, op->start, err);
     TRY_PTR(*out);
@@ -326,8 +329,8 @@ static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, E
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
     TRY(bind_expr(b, block, op->node->rexpr, &right, err));
     TRY(binary(b, op, "=", left, right, &args[0], err));
-    Type compared = args[0]->args[0]->type;
-    if (left->type.id == TYPE_UNKNOWN)
+    Type compared = TYPE(args[0]->func->args[0]);
+    if (left->type.id == TYPE_UNKNOWN && compared.id != TYPE_BPCHAR)
         left = args[0]->args[0];
     else if (left->type.id != compared.id && !compares_both((TypeId)left->type.id, (TypeId)compared.id))
         TRY(bind_coerce(b, left, TYPE(compared.id), CAST_IMPLICIT, 0, &left, err));
@@ -371,11 +374,22 @@ static tcudb_status op_made_array(Binder *b, const Op *op, bool any, Expr *left,
     return equal ? TCUDB_OK : bind_not(b, *out, op->start, out, err);
 }
 
+/* x = ANY (texts): compared as the operator takes both, while IN takes the type that a union has. */
+static tcudb_status in_texts(Binder *b, const Op *op, Expr *left, Expr **items, uint32_t n, Expr **out, Error *err)
+{
+    Expr *one;
+    TRY(binary(b, op, "=", left, items[0], &one, err));
+    uint8_t compared = one->func->args[0];
+    if (type_is_text(TYPE(compared)) && left->type.id != compared)
+        TRY(bind_coerce(b, left, TYPE(compared), CAST_IMPLICIT, left->position, &left, err));
+    return in_list(b, op, left, items, n, out, err);
+}
+
 static tcudb_status op_items(Binder *b, const Op *op, bool any, Expr *left, Expr **items, uint32_t n, Expr **out,
                              Error *err)
 {
     if (n == 0) return bind_bool_const(b, !any, op->start, out, err);
-    if (any && strcmp(op->name, "=") == 0) return in_list(b, op, left, items, n, out, err);
+    if (any && strcmp(op->name, "=") == 0) return in_texts(b, op, left, items, n, out, err);
     for (uint32_t i = 0; i < n; i++) {
         TRY(binary(b, op, op->name, left, items[i], &items[i], err));
         if (items[i]->type.id != TYPE_BOOL)
@@ -396,6 +410,7 @@ static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, 
     if (any && strcmp(op->name, "=") == 0 && is_key_list(op->node->rexpr))
         return in_key_list(b, block, op, left, out, err);
     TRY(bind_array(b, block, op->node->rexpr, &array, err));
+    if (NODE_IS(op->node->rexpr, A_ARRAY_EXPR)) TRY(bind_array_settle(b, &array, err));
     if (!array.known) return op_made_array(b, op, any, left, &array, out, err);
     return op_items(b, op, any, left, array.items, array.n, out, err);
 }

@@ -535,7 +535,7 @@ static tcudb_status extreme(const Update *u, Error *err)
     case PHYS_NUM: extreme_num(u); return TCUDB_OK;
     case PHYS_F64: extreme_float(u); return TCUDB_OK;
     case PHYS_STR:
-        if (u->v->form != VEC_CONST) return extreme_text(u, err);
+        if (u->v->form != VEC_CONST && !type_keeps_blanks(u->spec->arg)) return extreme_text(u, err);
         return extreme_any_type(u, err);
     default: return extreme_any_type(u, err);
     }

@@ -25,9 +25,16 @@ static KeyForm form_of(Type type, const ColInfo *info, uint32_t *compared, uint3
         *compared = 2;
         *carried = 2;
         return KEY_INTERVAL;
-    case PHYS_STR: return info != NULL && info->dict ? KEY_CODE : KEY_TEXT;
+    case PHYS_STR:
+        *carried = type_keeps_blanks(type);
+        return *carried > 0 ? KEY_PADDED : info != NULL && info->dict ? KEY_CODE : KEY_TEXT;
     default: return KEY_INT;
     }
+}
+
+static bool has_pointer(const KeyCol *col)
+{
+    return col->form == KEY_TEXT || col->form == KEY_PADDED;
 }
 
 /* Puts all columns into one word if their facts allow it. */
@@ -66,12 +73,11 @@ tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_
         col->form = form_of(types[i], infos == NULL ? NULL : &infos[i], &compared, &carried);
         col->word = out->compared;
         out->compared += compared;
-        if (col->form == KEY_TEXT) {
-            col->extra = out->ntext; /* relative until all words are counted */
+        col->extra = col->blanks = ncarried; /* relative until all words are counted */
+        ncarried += carried;
+        if (has_pointer(col)) {
+            col->extra = out->ntext;
             out->text_word[out->ntext++] = col->word;
-        } else {
-            col->extra = ncarried;
-            ncarried += carried;
         }
         if (col->form != KEY_CODE) continue;
         assert(infos != NULL);
@@ -79,8 +85,10 @@ tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_
         col->column = infos[i].column;
         TRY(table_dict(col->table, col->column, &col->view, err));
     }
-    for (uint32_t i = 0; i < n; i++)
-        out->cols[i].extra += out->compared + (out->cols[i].form == KEY_TEXT ? 0 : out->ntext);
+    for (uint32_t i = 0; i < n; i++) {
+        out->cols[i].extra += out->compared + (has_pointer(&out->cols[i]) ? 0 : out->ntext);
+        out->cols[i].blanks += out->compared + out->ntext;
+    }
     out->words = out->compared + out->ntext + ncarried;
     try_pack(infos, out);
     return TCUDB_OK;
@@ -176,6 +184,17 @@ static void encode_text(const Encoder *e, const KeyCol *col, const Vector *v, ui
              put(e, key, i, col->word, h << 32 | text.len); key[col->extra] = (uint64_t)(uintptr_t)text.ptr;)
 }
 
+static void encode_padded(const Encoder *e, const KeyCol *col, const Vector *v, uint32_t step)
+{
+    uint32_t words = e->spec->words;
+    bool dict = v->form == VEC_DICT;
+    const Str *texts = v->data;
+    const uint32_t *codes = v->data;
+    EACH_ROW(Str text = dict ? v->values[codes[row]] : texts[row]; Str seen = str_without_blanks(text);
+             uint64_t h = XXH3_64bits(seen.ptr, seen.len); put(e, key, i, col->word, h << 32 | seen.len);
+             key[col->extra] = (uint64_t)(uintptr_t)text.ptr; key[col->blanks] = text.len - seen.len;)
+}
+
 static tcudb_status encode_col(const Encoder *e, Arena *arena, const KeyCol *col, const Vector *v, uint32_t rows,
                                Error *err)
 {
@@ -206,6 +225,7 @@ static tcudb_status encode_col(const Encoder *e, Arena *arena, const KeyCol *col
     case KEY_NUM: encode_num(e, col, v, step); break;
     case KEY_INTERVAL: encode_interval(e, col, v, step); break;
     case KEY_TEXT: encode_text(e, col, v, step); break;
+    case KEY_PADDED: encode_padded(e, col, v, step); break;
     default:
         switch (v->phys) {
         case PHYS_BOOL: EACH_ROW(put(e, key, i, col->word, ((const uint8_t *)v->data)[row]);) break;
@@ -345,6 +365,20 @@ static void decode_value(const KeyCol *col, const uint64_t *key, void *data, uin
     }
 }
 
+/* Keys were kept without their blanks. */
+static tcudb_status decode_padded(const KeyCol *col, const uint64_t *key, Arena *arena, Str *out, Error *err)
+{
+    size_t len = (uint32_t)key[col->word], blanks = key[col->blanks];
+    *out = (Str){(const char *)(uintptr_t)key[col->extra], (uint32_t)len};
+    if (blanks == 0) return TCUDB_OK;
+    char *to = arena_alloc_raw(arena, len + blanks, err);
+    TRY_PTR(to);
+    if (len > 0) memcpy(to, out->ptr, len);
+    memset(to + len, ' ', blanks);
+    *out = (Str){to, (uint32_t)(len + blanks)};
+    return TCUDB_OK;
+}
+
 static bool null_bit(const uint64_t *key, uint32_t col)
 {
     return (key[col / 64] >> (col % 64) & 1) != 0;
@@ -393,6 +427,8 @@ tcudb_status keys_decode(const KeySpec *spec, uint32_t col_no, const char *keys,
         if (null) {
             TRY(vec_need_valid(arena, out, n, err));
             bit_clear(out->valid, i);
+        } else if (col->form == KEY_PADDED) {
+            TRY(decode_padded(col, key, arena, (Str *)out->data + i, err));
         } else if (!spec->packed) {
             decode_value(col, key, out->data, i);
         }

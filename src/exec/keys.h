@@ -10,14 +10,14 @@
  * number after a column's largest.
  *
  * Values that SQL calls equal have equal words: -0 is 0, all NaN are one, 1.50 is 1.5, one day is 24
- * hours. Text from a known dictionary is its code.
+ * hours; a char of no length is without its blanks, whose number is carried. Text from a known dictionary is its code.
  */
 #ifndef EXEC_KEYS_H
 #define EXEC_KEYS_H
 
 #include "exec/exec_int.h"
 
-typedef enum KeyForm { KEY_INT, KEY_CODE, KEY_I128, KEY_FLOAT, KEY_NUM, KEY_INTERVAL, KEY_TEXT } KeyForm;
+typedef enum KeyForm { KEY_INT, KEY_CODE, KEY_I128, KEY_FLOAT, KEY_NUM, KEY_INTERVAL, KEY_TEXT, KEY_PADDED } KeyForm;
 
 typedef struct KeyCol {
     KeyForm form;
@@ -25,6 +25,7 @@ typedef struct KeyCol {
     uint8_t phys;
     uint32_t word;      /* first compared word */
     uint32_t extra;     /* first pointer or carried word */
+    uint32_t blanks;    /* KEY_PADDED: the carried word, behind its pointer */
     uint32_t shift;     /* packed: place in the word */
     int64_t min;        /* packed: what 0 stands for */
     uint64_t range;     /* packed: largest number; one more is NULL */

@@ -39,7 +39,8 @@ static uint64_t text_word(Str text, uint32_t skip)
 
 static Str text_of(const RowsCol *col, uint64_t row)
 {
-    return col->dict ? col->view.values[((const uint32_t *)col->data)[row]] : ((const Str *)col->data)[row];
+    Str text = col->dict ? col->view.values[((const uint32_t *)col->data)[row]] : ((const Str *)col->data)[row];
+    return type_keeps_blanks(col->type) ? str_without_blanks(text) : text;
 }
 
 /* Saturating: what is cut off is compared by value. */

@@ -243,7 +243,8 @@ tcudb_status topn_filter(TopN *t, Worker *w, Batch *batch, Error *err)
     TRY(words_of(h, w, batch, v, words, err));
     uint32_t n = v->valid == NULL && h->n == t->limit ? below(h, words, flip, batch, sel) : all_rows(batch, sel);
     batch->n = take_rows(t, h, v, words, flip, sel, n);
-    bool known = v->phys <= PHYS_I64 || v->phys == PHYS_STR; /* a scan makes the same words of values */
+    bool same = v->phys <= PHYS_I64 || v->phys == PHYS_STR; /* a scan makes the same words of values */
+    bool known = same && !type_keeps_blanks(v->type);
     if (t->bound != NULL && known && h->n == t->limit) move_bound(t->bound, h->words[0]);
     batch->sel = sel;
     return TCUDB_OK;

@@ -53,6 +53,16 @@ Expr *expr_func(Arena *arena, const Func *func, Type type, Expr **args, uint32_t
     return e;
 }
 
+tcudb_status expr_compared(Arena *arena, const Func *func, Expr **args, uint32_t nargs, Error *err)
+{
+    if ((func->flags & (FUNC_COMPARISON | FUNC_LIKE_EQUAL)) == 0) return TCUDB_OK;
+    for (uint32_t i = 0; i < nargs; i++) {
+        if (!type_keeps_blanks(args[i]->type)) continue;
+        TRY(expr_cast(arena, args[i], TYPE(TYPE_TEXT), CAST_IMPLICIT, args[i]->position, &args[i], err));
+    }
+    return TCUDB_OK;
+}
+
 tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **args, uint32_t nargs, int position,
                        Expr **out, Error *err)
 {
@@ -66,6 +76,7 @@ tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **arg
     Expr *cast[FUNC_MAX_ARGS];
     for (uint32_t i = 0; i < nargs; i++)
         TRY(expr_cast(arena, args[i], call.args[i], CAST_IMPLICIT, args[i]->position, &cast[i], err));
+    TRY(expr_compared(arena, call.func, cast, nargs, err));
     *out = expr_func(arena, call.func, call.result, cast, nargs, position, err);
     TRY_PTR(*out);
     return TCUDB_OK;

@@ -57,6 +57,8 @@ tcudb_status expr_call(Arena *arena, FuncKind kind, const char *name, Expr **arg
 tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int position, Expr **out,
                        Error *err) MUST_CHECK;
 
+/* The arguments of a comparison as it sees them, in place: without blanks at the ends of char values. */
+tcudb_status expr_compared(Arena *arena, const Func *func, Expr **args, uint32_t nargs, Error *err) MUST_CHECK;
 /* The same value under another type of the same form. */
 tcudb_status expr_relabel(Arena *arena, Expr *e, Type to, int position, Expr **out, Error *err) MUST_CHECK;
 

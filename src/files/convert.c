@@ -333,12 +333,12 @@ static tcudb_status parse_timestamp(const Slow *s, const Str *texts, const uint6
 
 static tcudb_status parse_text(const Slow *s, Str *texts, const uint64_t *valid, uint32_t n)
 {
-    if (s->type.id == TYPE_TEXT || (s->type.id == TYPE_VARCHAR && s->type.length == 0)) return TCUDB_OK;
+    if (s->type.length == 0) return TCUDB_OK;
     EACH_VALID_ROW(row, n, valid)
     {
         if (s->type.id == TYPE_BPCHAR)
-            while (texts[row].len > 0 && texts[row].ptr[texts[row].len - 1] == ' ') texts[row].len--;
-        if (s->type.length > 0 && texts[row].len > s->type.length) TRY(slow_parse(s, texts[row], row, texts));
+            texts[row] = str_without_blanks(texts[row]);
+        if (texts[row].len > s->type.length) TRY(slow_parse(s, texts[row], row, texts));
     }
     return TCUDB_OK;
 }

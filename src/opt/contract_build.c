@@ -76,6 +76,11 @@ static tcudb_status add_groups(Sides *s, const Plan *agg, Plan *node, bool *ok, 
         for (uint32_t g = 0; g < agg->agg.ngroups && *ok; g++) {
             int of = sides_of(s, agg->agg.groups[g].expr);
             if ((of == 2 ? 0 : of) != side) continue;
+            if (type_keeps_blanks(agg->agg.groups[g].expr->type)) {
+                *ok = false;
+                s->why = "a group is a char without a length";
+                return TCUDB_OK;
+            }
             *ok = expr_total(s->inputs[side], agg->agg.groups[g].expr);
             node->contract.groups[at++] = agg->agg.groups[g];
         }

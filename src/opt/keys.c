@@ -177,7 +177,7 @@ static tcudb_status equality_dependencies(Opt *opt, const Plan *join, ColSet *se
     return TCUDB_OK;
 }
 
-/* Equal values look the same: not so for 1.0 and 1.00, -0 and 0. */
+/* Equal values look the same: not so for 1.0 and 1.00, -0 and 0, chars of no length. */
 bool equality_is_identity(Type type)
 {
     switch (type.id) {
@@ -188,8 +188,8 @@ bool equality_is_identity(Type type)
     case TYPE_DATE:
     case TYPE_TIMESTAMP:
     case TYPE_TEXT:
-    case TYPE_VARCHAR:
-    case TYPE_BPCHAR: return true;
+    case TYPE_VARCHAR: return true;
+    case TYPE_BPCHAR: return !type_keeps_blanks(type);
     case TYPE_NUMERIC: return type.precision != 0;
     default: return false;
     }

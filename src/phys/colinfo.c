@@ -38,7 +38,7 @@ static void scan_info(ColInfo *all, ColId n, const Plan *plan)
         ColInfo *info = &all[plan->cols[i].id];
         *info = (ColInfo){.table = plan->scan.table, .column = column};
         Phys phys = type_phys(plan->cols[i].type);
-        info->dict = phys == PHYS_STR;
+        info->dict = phys == PHYS_STR && !type_keeps_blanks(plan->cols[i].type); /* different codes may be equal */
         if (phys <= PHYS_I64) scan_bounds(plan->scan.table, column, info);
     }
 }

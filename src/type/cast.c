@@ -38,6 +38,9 @@ static const Func cut_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,     
                                 false,    {TEXT},    TYPE_BPCHAR, text_cut_bpchar};
 static const Func fit_bpchar = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
                                 false,    {TEXT},    TYPE_BPCHAR, text_fit_bpchar};
+static const Func drop_blanks = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TEXT}, TEXT, text_drop_blanks};
+static const Func add_blanks = {"bpchar", FUNC_CAST, FUNC_STRICT, CMP_NONE,       1,
+                                false,    {TEXT},    TYPE_BPCHAR, text_add_blanks};
 static const Func cut_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_cut_text};
 static const Func fit_to_text = {"text", FUNC_CAST, FUNC_STRICT, CMP_NONE, 1, false, {TYPE_NONE}, TEXT, any_fit_text};
 static const Func fit_interval = {"interval", FUNC_CAST, FUNC_STRICT,         CMP_NONE, 1, false,
@@ -84,16 +87,14 @@ int cast_context(uint8_t from, uint8_t to)
     return CAST_NONE;
 }
 
-/* From a text type to varchar(n) or char(n). */
+/* Between text types. char(n) becomes another type without its blanks, char without a length with all of them. */
 static const Func *cast_length(Type from, Type to, CastContext context)
 {
-    bool explicit_cast = context == CAST_EXPLICIT;
-    if (to.id == TYPE_TEXT) return NULL;
-    if (to.id == TYPE_BPCHAR) {
-        if (from.id == TYPE_BPCHAR && (to.length == 0 || (from.length > 0 && from.length <= to.length))) return NULL;
-        return explicit_cast ? &cut_bpchar : &fit_bpchar;
-    }
-    if (to.length == 0 || (from.id != TYPE_TEXT && from.length > 0 && from.length <= to.length)) return NULL;
+    bool explicit_cast = context == CAST_EXPLICIT, fits = from.length > 0 && from.length <= to.length;
+    if (to.id == TYPE_BPCHAR && to.length == 0) return from.id == TYPE_BPCHAR && from.length > 0 ? &add_blanks : NULL;
+    if (to.id == TYPE_BPCHAR) return from.id == TYPE_BPCHAR && fits ? NULL : explicit_cast ? &cut_bpchar : &fit_bpchar;
+    if (to.id == TYPE_TEXT || to.length == 0) return type_keeps_blanks(from) ? &drop_blanks : NULL;
+    if (from.id != TYPE_TEXT && fits) return NULL;
     return explicit_cast ? &cut_varchar : &fit_varchar;
 }
 

@@ -76,8 +76,35 @@ static tcudb_status fit_rows(const Vector *v, const uint16_t *sel, uint32_t n, b
     const Str *a = v->data;
     Str *to = out->data;
     uint32_t sa = STRIDE(*v);
+    bool blanks = type_keeps_blanks(v->type) && out->type.id != TYPE_BPCHAR;
     assert(type_is_text(out->type));
-    EACH_ROW(i, row) TRY(text_fit(a[row * sa], out->type, cut, &to[row], err));
+    EACH_ROW(i, row)
+    {
+        Str text = blanks ? str_without_blanks(a[row * sa]) : a[row * sa];
+        TRY(text_fit(text, out->type, cut, &to[row], err));
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status text_padded(EvalCtx *ctx, Str text, uint32_t characters, Str *out, Error *err)
+{
+    *out = text;
+    if (utf8_length(text) >= characters) return TCUDB_OK;
+    char *to = arena_alloc_raw(ctx->arena, (size_t)text.len + characters, err);
+    TRY_PTR(to);
+    *out = (Str){to, text_pad(text, characters, to)};
+    return TCUDB_OK;
+}
+
+KERNEL(text_drop_blanks)
+{
+    UNARY_ROWS(Str, Str, r = str_without_blanks(x));
+    return TCUDB_OK;
+}
+
+KERNEL(text_add_blanks)
+{
+    UNARY_ROWS(Str, Str, TRY(text_padded(ctx, x, args[0].type.length, &r, err)));
     return TCUDB_OK;
 }
 

@@ -191,20 +191,6 @@ static tcudb_status row_matches(const EvalCtx *ctx, const Pattern *p, Str s, boo
     return error_set(err, SQLSTATE_INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character");
 }
 
-/* char(n) takes part with its padding. */
-static tcudb_status padded(EvalCtx *ctx, Str s, uint32_t width, Str *out, Error *err)
-{
-    uint32_t have = utf8_length(s);
-    *out = s;
-    if (have >= width) return TCUDB_OK;
-    char *to = arena_alloc_raw(ctx->arena, s.len + width - have, err);
-    TRY_PTR(to);
-    if (s.len > 0) memcpy(to, s.ptr, s.len);
-    memset(to + s.len, ' ', width - have);
-    *out = (Str){to, s.len + width - have};
-    return TCUDB_OK;
-}
-
 /* 'abc%', the commonest pattern: mostly one word decides. */
 static void prefix_rows(const Piece *piece, const Vector *column, const uint16_t *sel, uint32_t n, bool want,
                         Vector *out)
@@ -306,7 +292,7 @@ static tcudb_status like_rows(EvalCtx *ctx, const Vector *args, const uint16_t *
                 return TCUDB_OK;
             }
         }
-        if (width > 0) TRY(padded(ctx, s, width, &s, err));
+        if (width > 0) TRY(text_padded(ctx, s, width, &s, err)); /* char(n) takes part with its blanks */
         if (fold && width > 0) TRY(text_fold(ctx, s, &s, err));
         bool hit;
         TRY(row_matches(ctx, &compiled, s, &hit, err));

@@ -68,6 +68,13 @@ KERNEL(text_length)
     return TCUDB_OK;
 }
 
+KERNEL(bpchar_length)
+{
+    if (!type_keeps_blanks(args[0].type)) return text_length(ctx, args, nargs, sel, n, out, err);
+    UNARY_ROWS(Str, int32_t, r = (int32_t)utf8_length(str_without_blanks(x)));
+    return TCUDB_OK;
+}
+
 KERNEL(text_octet_length)
 {
     UNARY_ROWS(Str, int32_t, r = (int32_t)x.len);

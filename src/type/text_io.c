@@ -253,26 +253,22 @@ tcudb_status float4_parse(Str text, float *out, Error *err)
 
 /* ---- text lengths -------------------------------------------------------------------------- */
 
-static Str without_blanks(Str text)
-{
-    while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;
-    return text;
-}
-
 tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err)
 {
-    *out = to.id == TYPE_BPCHAR ? without_blanks(text) : text;
-    if (to.length == 0 || (to.id != TYPE_BPCHAR && to.id != TYPE_VARCHAR) || text.len <= to.length) return TCUDB_OK;
+    *out = text;
+    if (to.length == 0 || (to.id != TYPE_BPCHAR && to.id != TYPE_VARCHAR)) return TCUDB_OK;
+    if (to.id == TYPE_BPCHAR) *out = str_without_blanks(text);
+    if (out->len <= to.length) return TCUDB_OK;
     uint32_t keep = utf8_prefix(*out, to.length);
     if (keep < out->len && !cut) { /* only blanks may be lost */
         Str rest = {out->ptr + keep, out->len - keep};
-        if (without_blanks(rest).len > 0) {
+        if (str_without_blanks(rest).len > 0) {
             char name[TYPE_NAME_MAX];
             return error_set(err, SQLSTATE_STRING_DATA_RIGHT_TRUNCATION, "value too long for type %s",
                              type_name(to, name));
         }
     }
     out->len = keep;
-    if (to.id == TYPE_BPCHAR) *out = without_blanks(*out);
+    if (to.id == TYPE_BPCHAR) *out = str_without_blanks(*out);
     return TCUDB_OK;
 }

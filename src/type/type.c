@@ -147,6 +147,11 @@ bool type_equal(Type a, Type b)
     return a.id == b.id && a.precision == b.precision && a.scale == b.scale && a.length == b.length;
 }
 
+bool type_keeps_blanks(Type type)
+{
+    return type.id == TYPE_BPCHAR && type.length == 0;
+}
+
 bool type_is_text(Type type)
 {
     return type.id == TYPE_TEXT || type.id == TYPE_VARCHAR || type.id == TYPE_BPCHAR || type.id == TYPE_UNKNOWN;

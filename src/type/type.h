@@ -27,7 +27,8 @@ typedef enum TypeId {
     TYPE_INTERVAL = 11,  /* expressions only: not a column type yet */
     TYPE_TEXT = 12,
     TYPE_VARCHAR = 13, /* length limit in Type.length, 0: none */
-    TYPE_BPCHAR = 14,  /* char(n): values are stored without their trailing blanks; shown padded to n */
+    TYPE_BPCHAR = 14,  /* char(n): values are stored without their trailing blanks, shown padded to n; without a length:
+                          with the blanks they have, which comparisons do not see */
     TYPE_COUNT
 } TypeId;
 
@@ -76,6 +77,8 @@ size_t phys_size(Phys phys);
 bool type_equal(Type a, Type b);
 bool type_is_text(Type type);    /* text, varchar, char, unknown */
 bool type_is_numeric(Type type); /* int2..float8 */
+/* char without a length: equal values may differ in the blanks at their ends. */
+bool type_keeps_blanks(Type type);
 /* PostgreSQL's name with modifiers: "numeric(12,2)", "character varying(25)", "integer".
  * Returns buffer, always NUL-terminated. */
 enum { TYPE_NAME_MAX = 48 };

@@ -164,7 +164,8 @@ tcudb_status range_error(const char *type_name, Error *err);
 tcudb_status division_by_zero(Error *err);
 
 /* Casts that have no line in func.def: cast.c chooses them. */
-FuncEvalType text_to_any, any_to_text, text_cut_varchar, text_fit_varchar, text_cut_bpchar, text_fit_bpchar;
+FuncEvalType text_to_any, any_to_text, text_cut_varchar, text_fit_varchar, text_cut_bpchar, text_fit_bpchar,
+    text_drop_blanks, text_add_blanks;
 FuncEvalType numeric_to_numeric, interval_to_interval, timestamp_to_timestamp, any_relabelled, any_cut_text,
     any_fit_text;
 
@@ -180,6 +181,8 @@ tcudb_status float4_parse(Str text, float *out, Error *err) MUST_CHECK;
 tcudb_status float8_parse(Str text, double *out, Error *err) MUST_CHECK;
 /* 22P02 "invalid input syntax for type T: "text"". */
 tcudb_status bad_text(const char *type_name, Str text, Error *err);
+/* With blanks at its end up to so many characters. */
+tcudb_status text_padded(EvalCtx *ctx, Str text, uint32_t characters, Str *out, Error *err) MUST_CHECK;
 /* text as a value of text, varchar(n) or char(n): cut to n characters, or 22001 unless only blanks go. */
 tcudb_status text_fit(Str text, Type to, bool cut, Str *out, Error *err) MUST_CHECK;
 

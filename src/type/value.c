@@ -129,8 +129,8 @@ int value_compare(const Value *a, const Value *b)
     case TYPE_INTERVAL: return interval_compare(a->interval, b->interval);
     case TYPE_UNKNOWN:
     case TYPE_TEXT:
-    case TYPE_VARCHAR:
-    case TYPE_BPCHAR: return str_compare(a->str, b->str);
+    case TYPE_VARCHAR: return str_compare(a->str, b->str);
+    case TYPE_BPCHAR: return str_compare(str_without_blanks(a->str), str_without_blanks(b->str));
     case TYPE_NONE:
     case TYPE_COUNT: break;
     }

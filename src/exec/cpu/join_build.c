@@ -30,7 +30,7 @@ static tcudb_status keep_texts(Join *j, uint32_t k, Worker *w, const uint8_t *nu
     const KeySpec *spec = &j->right_spec;
     const KeyCol *col = &spec->cols[k];
     size_t total = 0;
-    if (col->form != KEY_TEXT || j->right_exprs[k]->kind == EXPR_COL) return TCUDB_OK;
+    if ((col->form != KEY_TEXT && col->form != KEY_PADDED) || j->right_exprs[k]->kind == EXPR_COL) return TCUDB_OK;
     for (uint32_t i = 0; i < n; i++) total += null[i] ? 0 : (uint32_t)keys[(size_t)i * spec->words + col->word];
     char *to = arena_alloc_raw(&j->texts[w->id], total + 1, err);
     TRY_PTR(to);
