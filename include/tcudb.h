@@ -113,7 +113,7 @@ typedef enum tcudb_type_id {
     TCUDB_TYPE_INTERVAL = 11,  /* tcudb_interval */
     TCUDB_TYPE_TEXT = 12,      /* tcudb_text */
     TCUDB_TYPE_VARCHAR = 13,   /* tcudb_text */
-    TCUDB_TYPE_BPCHAR = 14     /* tcudb_text, without the trailing blanks of char(n) */
+    TCUDB_TYPE_BPCHAR = 14     /* tcudb_text: char(n) without its trailing blanks, bpchar as it is */
 } tcudb_type_id;
 
 typedef struct tcudb_int128 {

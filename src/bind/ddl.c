@@ -166,31 +166,48 @@ tcudb_status bind_ddl_create_table(Binder *b, const PgQuery__CreateStmt *node, S
 
 static Type stored_expr(const Plan *plan, const Expr *e);
 
+static bool is_modified(Type type)
+{
+    return !type_equal(type, TYPE(type.id));
+}
+
 /* Of CASE and COALESCE, if all that they may yield have it. */
 static Type stored_branches(const Plan *plan, const Expr *e)
 {
     bool choice = e->kind == EXPR_CASE;
     for (uint32_t i = 0; i < e->nargs; i++) {
         bool condition = choice && i % 2 == 0 && i + 1 < e->nargs;
-        if (!condition && !type_equal(stored_expr(plan, e->args[i]), e->type)) return TYPE(TYPE_NUMERIC);
+        if (!condition && !type_equal(stored_expr(plan, e->args[i]), e->type)) return TYPE(e->type.id);
     }
     return e->type;
+}
+
+static Type stored_call(const Plan *plan, const Expr *e)
+{
+    if (e->func->kind == FUNC_CAST) return e->type;
+    return (e->func->flags & FUNC_COMMON) != 0 ? stored_branches(plan, e) : TYPE(e->type.id);
+}
+
+static Type stored_column(const Plan *plan, const Expr *e)
+{
+    for (uint32_t i = 0; i < plan->ninputs; i++) {
+        if (plan_find_col(plan->inputs[i], e->col) == NULL) continue;
+        return e->given ? e->type : bind_stored_type(plan->inputs[i], e->col);
+    }
+    return e->type.id == TYPE_NUMERIC ? TYPE(e->type.id) : e->type; /* of an outer query */
 }
 
 /* Of an expression over the inputs of the plan. */
 static Type stored_expr(const Plan *plan, const Expr *e)
 {
-    if (e->type.id != TYPE_NUMERIC || e->type.precision == 0) return e->type;
+    if (!is_modified(e->type)) return e->type;
     switch (e->kind) {
-    case EXPR_CONST: return e->given ? e->type : TYPE(TYPE_NUMERIC);
-    case EXPR_FUNC: return e->func->kind == FUNC_CAST ? e->type : TYPE(TYPE_NUMERIC);
+    case EXPR_CONST: return e->given ? e->type : TYPE(e->type.id);
+    case EXPR_FUNC: return stored_call(plan, e);
     case EXPR_CASE:
     case EXPR_COALESCE: return stored_branches(plan, e);
-    case EXPR_COL:
-        for (uint32_t i = 0; i < plan->ninputs; i++)
-            if (plan_find_col(plan->inputs[i], e->col) != NULL) return bind_stored_type(plan->inputs[i], e->col);
-        return TYPE(TYPE_NUMERIC);
-    default: return TYPE(TYPE_NUMERIC);
+    case EXPR_COL: return stored_column(plan, e);
+    default: return TYPE(e->type.id);
     }
 }
 
@@ -200,14 +217,21 @@ static Type stored_rows(const Plan *plan, uint32_t at)
     Type type = plan->cols[at].type;
     bool values = plan->kind == PLAN_VALUES;
     uint64_t n = values ? plan->values.nrows : plan->ninputs;
-    if (values && plan->values.kept != NULL) return TYPE(TYPE_NUMERIC);
+    if (values && plan->values.kept != NULL) return TYPE(type.id);
     for (uint64_t i = 0; i < n; i++) {
         const Plan *input = values ? plan : plan->inputs[i];
         Type is = values ? stored_expr(plan, plan->values.rows_exprs[i * plan->ncols + at])
                          : bind_stored_type(input, input->cols[at].id);
-        if (!type_equal(is, type)) return TYPE(TYPE_NUMERIC);
+        if (!type_equal(is, type)) return TYPE(type.id);
     }
     return type;
+}
+
+/* The plan whose columns a node has under other ids; NULL: none. */
+static const Plan *renamed_plan(const Plan *plan)
+{
+    if (plan->kind == PLAN_RECURSIVE) return plan->inputs[0];
+    return plan->kind == PLAN_CTE_SCAN || plan->kind == PLAN_WORK_SCAN ? plan->cte_scan.cte->plan : NULL;
 }
 
 /* The type a column made from an expression gets: PostgreSQL keeps a modifier only where the expression has one,
@@ -216,13 +240,16 @@ Type bind_stored_type(const Plan *plan, ColId id)
 {
     const PlanCol *col = plan_find_col(plan, id);
     assert(col != NULL);
-    if (col->type.id != TYPE_NUMERIC || col->type.precision == 0 || plan->kind == PLAN_SCAN) return col->type;
-    if (plan->kind == PLAN_VALUES || plan->kind == PLAN_SET_OP) return stored_rows(plan, (uint32_t)(col - plan->cols));
-    for (uint32_t i = 0; plan->kind == PLAN_PROJECT && i < plan->ncols; i++)
-        if (plan->project.exprs[i].col.id == id) return stored_expr(plan, plan->project.exprs[i].expr);
-    for (uint32_t i = 0; i < plan->ninputs && plan->kind != PLAN_PROJECT; i++)
+    uint32_t at = (uint32_t)(col - plan->cols);
+    if (!is_modified(col->type) || plan->kind == PLAN_SCAN) return col->type;
+    if (plan->kind == PLAN_VALUES || plan->kind == PLAN_SET_OP) return stored_rows(plan, at);
+    if (plan->kind == PLAN_PROJECT) return stored_expr(plan, plan->project.exprs[at].expr);
+    if (plan->kind == PLAN_AGGREGATE)
+        return at < plan->agg.ngroups ? stored_expr(plan, plan->agg.groups[at].expr) : TYPE(col->type.id);
+    if (renamed_plan(plan) != NULL) return bind_stored_type(renamed_plan(plan), renamed_plan(plan)->cols[at].id);
+    for (uint32_t i = 0; i < plan->ninputs; i++)
         if (plan_find_col(plan->inputs[i], id) != NULL) return bind_stored_type(plan->inputs[i], id);
-    return TYPE(TYPE_NUMERIC);
+    return TYPE(col->type.id);
 }
 
 static tcudb_status name_column(const PgQuery__IntoClause *into, const Plan *plan, uint32_t i, ColumnDef *cols,

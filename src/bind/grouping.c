@@ -299,6 +299,7 @@ static tcudb_status complete_set(Binder *b, const Block *block, const GroupKeys 
         if (at < set->n) exprs[n].expr = expr_col(b->arena, plan->cols[at].id, type, 0, err);
         if (at == set->n) TRY(bind_null(b, type, 0, &exprs[n].expr, err));
         TRY_PTR(exprs[n].expr);
+        exprs[n].expr->given |= at == set->n; /* the key's modifiers are the column's */
         exprs[n].col = bind_new_col(b, type, "?column?");
     }
     for (uint32_t i = 0; i < block->naggs; i++, n++) {

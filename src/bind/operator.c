@@ -335,6 +335,7 @@ static tcudb_status null_if(Binder *b, Block *block, const Op *op, Expr **out, E
     else if (left->type.id != compared.id && !compares_both((TypeId)left->type.id, (TypeId)compared.id))
         TRY(bind_coerce(b, left, TYPE(compared.id), CAST_IMPLICIT, 0, &left, err));
     TRY(bind_null(b, left->type, op->start, &args[1], err));
+    args[1]->given = true; /* a's modifiers are the result's */
     args[2] = left;
     *out = expr_node(b->arena, EXPR_CASE, left->type, args, 3, op->start, err);
     TRY_PTR(*out);

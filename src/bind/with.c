@@ -179,10 +179,10 @@ static tcudb_status check_step(Binder *b, const PgQuery__CommonTableExpr *node, 
         return error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED,
                          "FOR UPDATE/SHARE in a recursive query is not implemented");
     for (uint32_t i = 0; i < start->ncols; i++) {
-        Type types[2] = {start->cols[i].type, step->cols[i].type}, common;
-        if (types[1].id == TYPE_UNKNOWN) continue;
+        Type types[2] = {start->cols[i].type, bind_stored_type(step, step->cols[i].id)}, common;
         TRY(func_common_type(types, 2, "UNION", bind_setop_position(b, stmt->rarg, i), &common, err));
-        if (common.id == types[0].id) continue;
+        bool same = type_equal(types[0], types[1]), modified = !type_equal(types[0], TYPE(types[0].id));
+        if (common.id == types[0].id && (same || !modified)) continue;
         char have[TYPE_NAME_MAX], want[TYPE_NAME_MAX];
         if (!type_equal(common, types[1])) common = TYPE(common.id);
         tcudb_status status =
@@ -208,10 +208,11 @@ static tcudb_status bind_step(Binder *b, Block *outer, const Block *sibling, con
     return status;
 }
 
-/* A column's digits may grow from round to round: numeric and char columns carry their values' own precision. */
-static void widen_types(const Plan *start, Type *types)
+/* What modifiers PostgreSQL gives a column all its rounds have; without one, its digits may grow from round to round.
+ */
+static void column_types(const Plan *start, Type *types)
 {
-    for (uint32_t i = 0; i < start->ncols; i++) types[i] = TYPE(start->cols[i].type.id);
+    for (uint32_t i = 0; i < start->ncols; i++) types[i] = bind_stored_type(start, start->cols[i].id);
 }
 
 static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling, const PgQuery__CommonTableExpr *node,
@@ -224,7 +225,7 @@ static tcudb_status bind_recursive(Binder *b, Block *outer, const Block *sibling
     TRY(bind_select(b, outer, sibling, stmt->larg, false, &start, err));
     Type *types = ARENA_ARRAY(b->arena, Type, start->ncols, err);
     TRY_PTR(types);
-    widen_types(start, types);
+    column_types(start, types);
     TRY(bind_retype(b, start, types, CAST_IMPLICIT, &start, err));
     TRY(cte_names(b, node, start, entry, err));
     TRY(bind_step(b, outer, sibling, stmt, entry, start, &step, err));

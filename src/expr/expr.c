@@ -136,7 +136,11 @@ tcudb_status expr_cast(Arena *arena, Expr *e, Type to, CastContext context, int 
     *out = NULL;
     if (e->kind == EXPR_CONST) TRY(cast_const(arena, e, to, context, position, out, err));
     if (*out != NULL) return TCUDB_OK;
-    if (func == NULL) return expr_relabel(arena, e, to, position, out, err);
+    if (func == NULL) {
+        TRY(expr_relabel(arena, e, to, position, out, err));
+        (*out)->given |= *out != e && context == CAST_EXPLICIT;
+        return TCUDB_OK;
+    }
     *out = expr_func(arena, func, to, &e, 1, position, err);
     TRY_PTR(*out);
     return TCUDB_OK;

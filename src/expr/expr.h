@@ -30,7 +30,8 @@ struct Expr {
     ExprKind kind;
     Type type;
     int position; /* 1-based character offset in the SQL text; 0: none */
-    bool given;   /* a constant whose type SQL names: 1.5::numeric(5,2), where that of 1.5 follows from its digits */
+    bool given;   /* a constant or column whose type SQL names: 1.5::numeric(5,2), where that of 1.5 follows from its
+                     digits */
     uint32_t nargs;
     Expr **args;
     union {

@@ -336,8 +336,7 @@ static tcudb_status parse_text(const Slow *s, Str *texts, const uint64_t *valid,
     if (s->type.length == 0) return TCUDB_OK;
     EACH_VALID_ROW(row, n, valid)
     {
-        if (s->type.id == TYPE_BPCHAR)
-            texts[row] = str_without_blanks(texts[row]);
+        if (s->type.id == TYPE_BPCHAR) texts[row] = str_without_blanks(texts[row]);
         if (texts[row].len > s->type.length) TRY(slow_parse(s, texts[row], row, texts));
     }
     return TCUDB_OK;

@@ -172,7 +172,8 @@ const char *type_name(Type type, char buffer[TYPE_NAME_MAX])
     else if (type.id == TYPE_TIMESTAMP && type.precision > 0)
         snprintf(buffer, TYPE_NAME_MAX, "timestamp(%d) without time zone", type.precision - 1);
     else
-        snprintf(buffer, TYPE_NAME_MAX, "%s", base);
+        snprintf(buffer, TYPE_NAME_MAX, "%s",
+                 type_keeps_blanks(type) ? "bpchar" : base); /* character is character(1) */
     return buffer;
 }
 

@@ -21,6 +21,7 @@ COLUMNS = {
     "ts": ("timestamp", "timestamp '2001-02-03 04:05:06' + (i * {a} % 40009) * interval '37 minutes'"),
     "o": ("boolean", "i * {a} % 5 < 2"), "u": ("text", "left('one of the texts ' || (i * {a} % {d}) || ' of them', 8 + i % 20)"),
     "z": ("varchar", "chr(65 + i * {a} % 57) || md5((i * {b})::text)"),
+    "p": ("bpchar", "'c' || (i * {a} % {d}) || repeat(' ', i * {a} % {d} % 3)"),  # equal values look the same
 }
 # Keys of many values: an equality of two of them does not explode.
 MANY = {
@@ -31,7 +32,8 @@ MANY = {
              "replace({0}.s, '1', 'one')", "{0}.k::text", "lpad({0}.s, 9, '*')", "{0}.s || {0}.k", "concat({0}.s, '-', {0}.v)",
              "trim({0}.c)", "{0}.c", "coalesce({0}.s, {0}.v)", "CASE WHEN {0}.o THEN {0}.s ELSE {0}.v END", "{0}.m::text",
              "left({0}.s, 5)", "initcap({0}.s)", "nullif({0}.s, 'p7')", "{0}.s || to_char({0}.d, 'YYYY')", "{0}.z",
-             "substr({0}.z, 2, 6)", "upper({0}.z)"],
+             "substr({0}.z, 2, 6)", "upper({0}.z)", "{0}.p", "{0}.p", "{0}.c::bpchar", "CASE WHEN {0}.o THEN {0}.c ELSE 'none ' END",
+             "nullif({0}.p, 'c7   ')", "coalesce({0}.p, 'c0')", "{0}.p || {0}.w", "{0}.p::text"],
     "num": ["{0}.m", "{0}.m * 2", "{0}.m + 1", "{0}.x", "{0}.x + {0}.m", "round({0}.x, 1)", "{0}.m - {0}.k", "greatest({0}.m, {0}.x)",
             "abs({0}.m - 50)", "{0}.k::numeric / 4", "coalesce({0}.m, {0}.x)", "{0}.m::numeric(14,4)"],
     "time": ["{0}.d", "{0}.d + 1", "{0}.ts::date", "least({0}.d, {0}.ts::date)", "{0}.ts", "{0}.ts + interval '1 day'", "coalesce({0}.d, {0}.ts)"],
@@ -39,18 +41,18 @@ MANY = {
 }
 FEW = ["{0}.w", "upper({0}.w)", "{0}.sm % 10", "{0}.o", "left({0}.s, 2)", "extract(year FROM {0}.d)", "date_trunc('month', {0}.ts)",
        "length({0}.s)", "{0}.k % 13", "round({0}.m / 1000, 1)", "{0}.w || {0}.o::text", "CASE WHEN {0}.k % 3 = 0 THEN {0}.w END",
-       "to_char({0}.d, 'Mon')", "{0}.f > 100", "ascii(reverse({0}.s))"]
+       "CASE WHEN {0}.k % 3 = 0 THEN {0}.w::char(4) ELSE 'no ' END", "to_char({0}.d, 'Mon')", "{0}.f > 100", "ascii(reverse({0}.s))"]
 FILTERS = ["{0}.k % 3 <> 1", "{0}.w < 'w2'", "{0}.s LIKE '%7%'", "upper({0}.s) LIKE 'P1%'", "{0}.d > date '2003-01-01'", "{0}.o", "{0}.m BETWEEN 5 AND 150",
            "{0}.k IS NOT NULL", "{0}.w IN ('w1', 'w5', 'w17')", "{0}.sm > 0 OR {0}.x < 100", "length({0}.s) = 5", "NOT {0}.o AND {0}.b > 9", "{0}.v IS NULL",
            "{0}.s LIKE 'p1%'", "{0}.s >= 'p5'", "{0}.s BETWEEN 'p2' AND 'p30000'", "{0}.v > 'P7' AND 'P8' > {0}.v", "{0}.u > 'one of the texts 12'",
            "{0}.u LIKE 'one of t%'", "{0}.u LIKE 'one of the texts 1_%m'", "{0}.u <= 'one of t' OR {0}.z < 'C'", "{0}.z >= 'a' AND {0}.z < 'f'",
            "{0}.z NOT LIKE 'B%'", "{0}.z LIKE '\\\\a%'", "{0}.z LIKE '!_%' ESCAPE '!'", "{0}.z ILIKE 'k%'", "{0}.u < 'one of the texts 5' AND {0}.u < {0}.s",
            "{0}.u > 'one of the' AND {0}.u LIKE 'one of the texts 3%' AND {0}.u <> 'one of the texts 3'", "{0}.s LIKE 'p%' AND {0}.z > 'Z'",
-           "{0}.c > 'c5'", "{0}.ts < timestamp '2002-01-01'", "{0}.f <> 4", "coalesce({0}.s, '') <> coalesce(lower({0}.v), 'x')"]
+           "{0}.c > 'c5'", "{0}.p > 'c5 '", "{0}.p IN ('c1 ', 'c7', 'c12')", "{0}.p = {0}.c", "{0}.p LIKE 'c1_%  '", "{0}.p BETWEEN {0}.c AND 'c8   '", "{0}.ts < timestamp '2002-01-01'", "{0}.f <> 4", "coalesce({0}.s, '') <> coalesce(lower({0}.v), 'x')"]
 DIGESTS = ["count(*)", "count({0}.s)", "sum({0}.k)", "sum({0}.b)", "sum({0}.m)", "sum({0}.f)", "min({0}.s)", "max(upper({0}.s))", "min({0}.d)", "max({0}.ts)",
            "sum(length({0}.s))", "min({0}.c)", "max({0}.x)", "sum({0}.k * {0}.sm::bigint)", "count(DISTINCT {0}.w)", "count(DISTINCT upper({0}.s))",
            "avg({0}.m)", "sum({0}.m) FILTER (WHERE {0}.o)", "bool_or({0}.o)", "count(*) FILTER (WHERE {0}.k % 2 = 0)", "max({0}.s || {0}.w)", "min({0}.u)", "max({0}.z)", "sum(length({0}.z))",
-           "min(md5({0}.s))", "sum({0}.m * {0}.k)"]
+           "min({0}.p)", "max({0}.p)", "count(DISTINCT {0}.p)", "sum(octet_length({0}.p))", "max(coalesce({0}.c, 'none'))", "min(md5({0}.s))", "sum({0}.m * {0}.k)"]
 
 
 class Gen:
