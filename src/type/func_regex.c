@@ -311,14 +311,17 @@ static tcudb_status match_rows(EvalCtx *ctx, const Vector *args, const uint16_t 
                                bool want, Vector *out, Error *err)
 {
     const Str *texts = args[0].data, *patterns = args[1].data;
+    const uint32_t width = args[0].type.id == TYPE_BPCHAR ? args[0].type.length : 0;
     uint8_t *to = out->data;
     tcudb_status status = TCUDB_OK;
     Cache cache = {.test = true};
     EACH_ROW(i, row)
     {
         bool hit;
+        Str text = texts[row * STRIDE(args[0])];
+        if (width > 0) TRY_GOTO(text_padded(ctx, text, width, &text, err)); /* char(n) takes part with its blanks */
         TRY_GOTO(cached(ctx, &cache, patterns[row * STRIDE(args[1])], options, n, err));
-        TRY_GOTO(regex_match(ctx, &cache.re, texts[row * STRIDE(args[0])], 0, &hit, err));
+        TRY_GOTO(regex_match(ctx, &cache.re, text, 0, &hit, err));
         to[row] = hit == want;
     }
 done:
