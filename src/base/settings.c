@@ -282,7 +282,6 @@ static const struct {
     {"max_identifier_length", "63"},
     {"lc_collate", "C"},
     {"lc_ctype", "C"},
-    {"transaction_isolation", "repeatable read"},
     {"session_authorization", "tcudb"},
 };
 

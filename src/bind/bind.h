@@ -83,7 +83,8 @@ typedef struct Stmt {
     Str name;              /* table, view, setting, prepared statement, savepoint, procedure */
     const Str *names;      /* DROP a, b; TRUNCATE a, b */
     TableDef table;        /* CREATE TABLE */
-    bool read_only;        /* BEGIN, SET TRANSACTION: READ ONLY */
+    Str isolation;         /* BEGIN, SET TRANSACTION: ISOLATION LEVEL; len 0: none */
+    bool read_only;        /* the same: READ ONLY */
     bool read_write;       /* the same: READ WRITE */
     bool sequence;         /* DROP SEQUENCE */
     bool restart;          /* ALTER SEQUENCE ... RESTART; TRUNCATE ... RESTART IDENTITY */

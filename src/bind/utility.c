@@ -67,12 +67,16 @@ tcudb_status bind_options(Binder *b, Node *const *defs, size_t n, Stmt *stmt, Er
 
 /* ---- transactions */
 
-/* READ ONLY or READ WRITE among a transaction's modes. */
-static void access_mode(Node *const *modes, size_t n, Stmt *stmt)
+/* READ ONLY, READ WRITE and the isolation level among a transaction's modes. */
+static void transaction_modes(Node *const *modes, size_t n, Stmt *stmt)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!NODE_IS(modes[i], DEF_ELEM) || strcmp(modes[i]->def_elem->defname, "transaction_read_only") != 0) continue;
-        const Node *value = modes[i]->def_elem->arg;
+        const PgQuery__DefElem *mode = NODE_IS(modes[i], DEF_ELEM) ? modes[i]->def_elem : NULL;
+        const Node *value = mode == NULL ? NULL : mode->arg;
+        bool text = NODE_IS(value, A_CONST) && value->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL;
+        if (text && strcmp(mode->defname, "transaction_isolation") == 0)
+            stmt->isolation = str_of(value->a_const->sval->sval);
+        if (mode == NULL || strcmp(mode->defname, "transaction_read_only") != 0) continue;
         stmt->read_only = NODE_IS(value, A_CONST) && value->a_const->val_case == PG_QUERY__A__CONST__VAL_IVAL &&
                           value->a_const->ival->ival != 0;
         stmt->read_write = !stmt->read_only;
@@ -83,7 +87,7 @@ static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt 
 {
     stmt->name = str_of(node->savepoint_name);
     if (node->chain) return error_unsupported(err, 0, "AND CHAIN");
-    access_mode(node->options, node->n_options, stmt);
+    transaction_modes(node->options, node->n_options, stmt);
     static const struct {
         PgQuery__TransactionStmtKind node;
         StmtKind kind;
@@ -107,6 +111,20 @@ static tcudb_status bind_transaction(const PgQuery__TransactionStmt *node, Stmt 
 }
 
 /* ---- settings */
+
+/* SET TRANSACTION ..., SET SESSION CHARACTERISTICS AS TRANSACTION ... */
+static tcudb_status bind_set_modes(const PgQuery__VariableSetStmt *node, Stmt *stmt, Error *err)
+{
+    stmt->kind = STMT_SET_MODES;
+    transaction_modes(node->args, node->n_args, stmt);
+    if (strcmp(node->name, "TRANSACTION") == 0) return TCUDB_OK;
+    if (strcmp(node->name, "SESSION CHARACTERISTICS") != 0 || stmt->read_only)
+        return error_unsupported(err, 0, "SET %s%s", node->name, stmt->read_only ? " READ ONLY" : "");
+    stmt->kind = stmt->isolation.len > 0 ? STMT_SET : STMT_NOTHING;
+    stmt->name = STR_LIT("default_transaction_isolation");
+    stmt->text = stmt->isolation;
+    return TCUDB_OK;
+}
 
 static const char *constant_text(Binder *b, const Node *node, Error *err)
 {
@@ -143,13 +161,7 @@ static tcudb_status bind_set(Binder *b, const PgQuery__VariableSetStmt *node, St
         stmt->tag = "RESET";
         stmt->flag = true;
         return TCUDB_OK;
-    case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI: /* TRANSACTION, SESSION CHARACTERISTICS: there is one isolation
-                                                        level */
-        stmt->kind = STMT_SET_MODES;
-        access_mode(node->args, node->n_args, stmt);
-        if (stmt->read_only && strcmp(node->name, "TRANSACTION") != 0)
-            return error_unsupported(err, 0, "SET %s READ ONLY", node->name);
-        return TCUDB_OK;
+    case PG_QUERY__VARIABLE_SET_KIND__VAR_SET_MULTI: return bind_set_modes(node, stmt, err);
     default: return error_unsupported(err, 0, "SET ... FROM CURRENT");
     }
     const char *text = "";

@@ -30,7 +30,6 @@ struct Session {
     Settings at_commit; /* what COMMIT leaves: SET LOCAL changes only `settings` */
     Txn *txn;           /* NULL: none open */
     bool block;         /* opened by BEGIN */
-    bool read_only;     /* the transaction may not write, but to temporary tables */
     bool queried;       /* the transaction has looked at the database: it cannot become one that writes */
     bool failed;        /* a statement of the block failed: only ROLLBACK helps */
     int64_t now;        /* start of the transaction, as a TIMESTAMP value */
@@ -75,6 +74,9 @@ tcudb_status session_commit(Session *session, Error *err) MUST_CHECK;
 void session_rollback(Session *session);
 /* BEGIN, COMMIT, ROLLBACK, SAVEPOINT, RELEASE, ROLLBACK TO. */
 tcudb_status session_run_txn(Run *run, Error *err) MUST_CHECK;
+/* SET TRANSACTION ISOLATION LEVEL, READ ONLY or READ WRITE. 25001 where it comes too late. */
+tcudb_status session_set_isolation(Session *session, Str level, Error *err) MUST_CHECK;
+tcudb_status session_set_access(Session *session, bool read_only, Error *err) MUST_CHECK;
 tcudb_status session_set_modes(Run *run, Error *err) MUST_CHECK;
 void session_free_points(Session *session);
 

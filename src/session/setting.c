@@ -64,7 +64,9 @@ tcudb_status session_set_to(Session *session, Str name, Str value, bool local, E
 {
     Settings next = session->settings;
     if (settings_fixed(name, NULL) != NULL) return is_fixed(name, err);
+    if (named(name, "transaction_isolation")) return session_set_isolation(session, value, err);
     TRY(settings_set(&next, name, value, err));
+    if (named(name, "transaction_read_only")) return session_set_access(session, next.read_only_now, err);
     TRY(check_value(&next, name, value, err));
     session->settings = next;
     if (!local) TRY(settings_set(&session->at_commit, name, value, err));
@@ -81,14 +83,22 @@ tcudb_status session_set(Run *run, Error *err)
     return session_set_to(run->session, stmt->name, stmt->text, stmt->flag, err);
 }
 
+static bool is_of_transaction(Str name)
+{
+    return named(name, "transaction_isolation") || named(name, "transaction_read_only");
+}
+
 tcudb_status session_reset(Run *run, Error *err)
 {
     const Stmt *stmt = run->stmt;
     Session *session = run->session;
-    if (!stmt->flag && named(stmt->name, "transaction_isolation")) return TCUDB_OK; /* there is one */
+    if (!stmt->flag && is_of_transaction(stmt->name)) return TCUDB_OK;
     if (!stmt->flag && settings_fixed(stmt->name, NULL) != NULL) return is_fixed(stmt->name, err);
     if (stmt->flag) {
+        const Settings before = session->settings;
         settings_init(&session->settings);
+        session->settings.isolation_now = before.isolation_now;
+        session->settings.read_only_now = before.read_only_now;
         session->at_commit = session->settings;
     } else {
         TRY(settings_reset(&session->settings, stmt->name, err));

@@ -86,7 +86,7 @@ static bool may_write_temp(const Session *session, Str text)
 static tcudb_status check_read_only(const Run *run, const Stmt *stmt, Error *err)
 {
     bool fills = stmt->kind == STMT_QUERY || stmt->kind == STMT_COPY_FROM;
-    if (!run->session->read_only || !stmt_writes(stmt)) return TCUDB_OK;
+    if (!run->session->settings.read_only_now || !stmt_writes(stmt)) return TCUDB_OK;
     if (fills && session_writes_temp(run->session, stmt)) return TCUDB_OK;
     const char *tag = stmt->kind != STMT_CREATE_TABLE ? stmt->tag
                       : stmt->plan == NULL            ? "CREATE TABLE"
@@ -99,7 +99,8 @@ tcudb_status session_bind_to_run(Run *run, const Ast *ast, const Type *types, ui
     static const char *const writers[] = {"insert",   "update", "delete", "create", "drop",
                                           "truncate", "alter",  "call",   "merge"};
     bool writes = session_word_in(session_first_word(ast->text), writers, sizeof writers / sizeof writers[0]);
-    if (writes && !run->session->read_only && !may_write_temp(run->session, ast->text)) TRY(lock(run, ast, err));
+    if (writes && !run->session->settings.read_only_now && !may_write_temp(run->session, ast->text))
+        TRY(lock(run, ast, err));
     TRY(session_bind(run, ast, types, ntypes, out, err));
     TRY(check_read_only(run, *out, err));
     if (run->locked || !stmt_writes(*out) || session_writes_temp(run->session, *out)) return TCUDB_OK;

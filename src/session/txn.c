@@ -12,6 +12,13 @@
 
 enum { EPOCH_2000 = 946684800 };
 
+/* Transactions see one snapshot, which is more than READ COMMITTED asks for, and less than SERIALIZABLE. */
+static int64_t given_level(int64_t asked)
+{
+    enum { REPEATABLE_READ = 1 };
+    return asked < REPEATABLE_READ ? REPEATABLE_READ : asked;
+}
+
 tcudb_status session_begin(Session *session, bool block, Error *err)
 {
     assert(session->txn == NULL);
@@ -31,7 +38,9 @@ tcudb_status session_begin(Session *session, bool block, Error *err)
     session->now = ((int64_t)at.tv_sec - EPOCH_2000) * 1000000 + at.tv_nsec / 1000;
     session->block = block;
     session->failed = false;
-    session->read_only = session->queried = false;
+    session->queried = false;
+    session->settings.read_only_now = 0; /* but to temporary tables */
+    session->settings.isolation_now = given_level(session->settings.isolation);
     session->at_begin = session->at_commit = session->settings;
     return TCUDB_OK;
 }
@@ -120,40 +129,63 @@ void session_rollback(Session *session)
     keep_numbers(session);
 }
 
-static tcudb_status run_begin(Run *run)
+static tcudb_status run_begin(Run *run, Error *err)
 {
     Session *session = run->session;
     if (session->block)
         session_notify(session, "WARNING", SQLSTATE_ACTIVE_SQL_TRANSACTION,
                        "there is already a transaction in progress");
     session->block = true;
-    session->read_only = session->read_only || run->stmt->read_only;
+    session->settings.read_only_now |= run->stmt->read_only;
+    return run->stmt->isolation.len == 0 ? TCUDB_OK : session_set_isolation(session, run->stmt->isolation, err);
+}
+
+tcudb_status session_set_isolation(Session *session, Str level, Error *err)
+{
+    Settings next = session->settings;
+    TRY(settings_set(&next, STR_LIT("transaction_isolation"), level, err));
+    next.isolation_now = given_level(next.isolation_now);
+    if (next.isolation_now == session->settings.isolation_now) return TCUDB_OK;
+    if (session->queried)
+        return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
+                         "SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    if (session->npoints > 0)
+        return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
+                         "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
+    session->settings = next;
     return TCUDB_OK;
 }
 
 static tcudb_status become_read_write(Session *session, Error *err)
 {
-    if (!session->read_only) return TCUDB_OK;
+    if (!session->settings.read_only_now) return TCUDB_OK;
     if (session->npoints > 0)
         return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
                          "cannot set transaction read-write mode inside a read-only transaction");
     if (session->queried)
         return error_set(err, SQLSTATE_ACTIVE_SQL_TRANSACTION,
                          "transaction read-write mode must be set before any query");
-    session->read_only = false;
+    session->settings.read_only_now = 0;
     return TCUDB_OK;
 }
 
-/* SET TRANSACTION ...: there is one isolation level; READ ONLY counts to the transaction's end. */
+tcudb_status session_set_access(Session *session, bool read_only, Error *err)
+{
+    if (!read_only) return become_read_write(session, err);
+    session->settings.read_only_now = 1;
+    return TCUDB_OK;
+}
+
+/* SET TRANSACTION ...: to the transaction's end. */
 tcudb_status session_set_modes(Run *run, Error *err)
 {
     Session *session = run->session;
     if (!session->block)
         session_notify(session, "WARNING", SQLSTATE_NO_ACTIVE_SQL_TRANSACTION,
                        "SET TRANSACTION can only be used in transaction blocks");
-    if (run->stmt->read_write) return become_read_write(session, err);
-    session->read_only = session->read_only || run->stmt->read_only;
-    return TCUDB_OK;
+    if (run->stmt->isolation.len > 0) TRY(session_set_isolation(session, run->stmt->isolation, err));
+    bool access = run->stmt->read_only || run->stmt->read_write;
+    return access ? session_set_access(session, run->stmt->read_only, err) : TCUDB_OK;
 }
 
 static void warn_no_block(Session *session)
@@ -245,7 +277,7 @@ static tcudb_status run_rollback_to(Run *run, Error *err)
 tcudb_status session_run_txn(Run *run, Error *err)
 {
     switch (run->stmt->kind) {
-    case STMT_BEGIN: return run_begin(run);
+    case STMT_BEGIN: return run_begin(run, err);
     case STMT_COMMIT: return run_commit(run, err);
     case STMT_ROLLBACK: return run_rollback(run);
     case STMT_RELEASE: return run_release(run, err);
