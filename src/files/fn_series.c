@@ -317,11 +317,17 @@ static tcudb_status months_batch(TableFuncScan *scan, SeriesCursor *cursor, Aren
     TRY(vec_new(arena, s->type, BATCH_ROWS, &v, err));
     int64_t *values = v.data;
     uint32_t n = 0;
-    while (n < BATCH_ROWS && !(s->step > 0 ? cursor->now > s->stop : cursor->now < s->stop)) {
-        values[n++] = cursor->now;
-        TRY(add_interval(scan, arena, &cursor->now, err));
+    for (; n < BATCH_ROWS; n++) {
+        cursor->ended = s->step > 0 ? cursor->now > s->stop : cursor->now < s->stop;
+        if (cursor->ended) break;
+        values[n] = cursor->now;
+        tcudb_status status = add_interval(scan, arena, &cursor->now, err);
+        if (status == TCUDB_ERROR && n > 0) { /* after the rows before it, maybe never: again with the next batch */
+            error_clear(err);
+            break;
+        }
+        TRY(status);
     }
-    cursor->ended = n < BATCH_ROWS;
     out->rows = out->n = n;
     if (out->ncols > 0) out->cols[0] = v;
     return TCUDB_OK;

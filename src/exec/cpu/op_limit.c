@@ -3,7 +3,8 @@
  *
  * Rows are taken in task order, so the answer does not depend on the number of workers. Each task keeps at
  * most offset + limit rows; once the tasks that have ended, counted from the first without a gap, hold
- * enough, the stop flag ends the input. Then the wanted slice is pushed on.
+ * enough, or the one after them has, the stop flag ends the input: a task may be endless. Then the wanted slice
+ * is pushed on.
  */
 #include "exec/exec_int.h"
 
@@ -31,6 +32,14 @@ static tcudb_status open(Stage *stage, uint64_t base, uint64_t tasks, Error *err
     return TCUDB_OK;
 }
 
+/* The task has enough: those behind it do not count. */
+static void stop_after(Limit *l, uint64_t task)
+{
+    pthread_mutex_lock(&l->lock);
+    if (task == l->prefix) atomic_store(&l->stop, true);
+    pthread_mutex_unlock(&l->lock);
+}
+
 static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err)
 {
     Limit *l = (Limit *)stage;
@@ -42,7 +51,9 @@ static tcudb_status push(Stage *stage, Worker *w, const Batch *batch, Error *err
         if (cut.sel == NULL) cut.rows = cut.n;
     }
     *kept += cut.n;
-    return stage_push(l->keep, w, &cut, err);
+    TRY(stage_push(l->keep, w, &cut, err));
+    if (*kept >= l->wanted) stop_after(l, w->task - l->base);
+    return TCUDB_OK;
 }
 
 static tcudb_status task_end(Stage *stage, Worker *w, Error *err)

@@ -44,3 +44,10 @@ select t.a, g.* from t, generate_series(1, t.c) with ordinality g(v, n) order by
 select t.a, g.* from t left join lateral generate_series(t.a, 2) with ordinality g(v, n) on true order by 1, 3;
 select * from generate_series(1, 2) with ordinality g(a, b, c);
 select * from abs(-5) with ordinality;
+
+-- Rows are made as far as they are asked for.
+select generate_series('2024-01-31'::timestamp, 'infinity', interval '1 month') limit 3;
+select g from (select generate_series('2024-01-01'::timestamp, 'infinity', interval '1 month 1 hour') as g) q offset 2 limit 2;
+select generate_series('2024-01-01'::timestamp, '-infinity', interval '-1 year') as g limit 2;
+select count(*) from generate_series('294270-01-01'::timestamp, 'infinity', interval '1 month');
+select generate_series('294276-11-01'::timestamp, 'infinity', interval '1 month') limit 1;
