@@ -177,7 +177,11 @@ static tcudb_status explain_plan(Run *run, const Stmt *inner, Plan *plan, Explai
         TRY(plan_print(plan, &explain->stage, err));
         TRY(section(explain, "Bound plan", "", err));
     }
-    TRY(session_plan(run, inner, plan, trace ? trace_rule : NULL, explain, &phys, err));
+    const OptTrace tracer = trace ? trace_rule : NULL;
+    if (explain->analyze)
+        TRY(session_plan(run, inner, plan, tracer, explain, &phys, err));
+    else
+        TRY(session_plan_only(run, inner, plan, tracer, explain, &phys, err));
     explain->planning = now_ms() - start;
     if (explain->analyze) {
         References *references;
@@ -211,6 +215,17 @@ static tcudb_status explain_steps(Run *run, const Stmt *inner, Explain *explain,
     return explain_plan(run, inner, inner->plan, explain, err);
 }
 
+/* The subqueries of LIMIT and OFFSET, which stand for parameters of the plan and do not run. */
+static tcudb_status explain_counts(Run *run, const Stmt *inner, Explain *explain, Error *err)
+{
+    if (explain->analyze || explain->json) return TCUDB_OK;
+    for (uint32_t i = 0; i < inner->ncounts; i++) {
+        TRY(buf_printf(&explain->out, err, "Subquery $%u:\n", inner->counts[i].param->param + 1));
+        TRY(explain_plan(run, inner, inner->counts[i].plan, explain, err));
+    }
+    return TCUDB_OK;
+}
+
 static tcudb_status explain_inner(Run *run, Explain *explain, Error *err)
 {
     const Stmt *inner = run->stmt->inner;
@@ -221,7 +236,8 @@ static tcudb_status explain_inner(Run *run, Explain *explain, Error *err)
     if (inner->plan == NULL) return error_unsupported(err, 0, "EXPLAIN %s", inner->tag);
     if (inner->kind == STMT_CREATE_TABLE && explain->analyze)
         return error_unsupported(err, 0, "EXPLAIN ANALYZE of CREATE TABLE AS");
-    return explain_plan(run, inner, inner->plan, explain, err);
+    TRY(explain_plan(run, inner, inner->plan, explain, err));
+    return explain_counts(run, inner, explain, err);
 }
 
 tcudb_status session_explain(Run *run, Error *err)

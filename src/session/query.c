@@ -136,6 +136,13 @@ static tcudb_status find_counts(Run *run, const Stmt *stmt, Error *err)
     return TCUDB_OK;
 }
 
+tcudb_status session_plan_only(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out,
+                               Error *err)
+{
+    TRY(session_set_up(run, err));
+    return make_plan(run, stmt, plan, trace, ctx, out, err);
+}
+
 tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out, Error *err)
 {
     TRY(session_set_up(run, err));

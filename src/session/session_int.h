@@ -203,7 +203,9 @@ void session_hint(Session *session, Error *err);
 bool stmt_returns_rows(const Stmt *stmt);
 /* Checks tcudb.engine and finds run->pool: before anything that uses either. */
 tcudb_status session_set_up(Run *run, Error *err) MUST_CHECK;
-/* Optimises and plans; trace may be NULL. */
+/* Optimises and plans; trace may be NULL. The subqueries of LIMIT run before, but for session_plan_only. */
+tcudb_status session_plan_only(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out,
+                               Error *err) MUST_CHECK;
 tcudb_status session_plan(Run *run, const Stmt *stmt, Plan *plan, OptTrace trace, void *ctx, PhysPlan **out,
                           Error *err) MUST_CHECK;
 tcudb_status session_exec(Run *run, const PhysPlan *phys, ExecSink batch, void *ctx, Error *err) MUST_CHECK;
