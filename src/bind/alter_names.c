@@ -152,9 +152,11 @@ tcudb_status bind_alter_rename(Binder *b, const PgQuery__RenameStmt *node, Stmt 
     if (table == NULL) return TCUDB_OK;
     TRY(bind_alter_new(b, table, 0, &a, err));
     Str *name = column ? NULL : bind_alter_constraint(&a, node->subname);
-    if (column)
+    if (column) {
         TRY(rename_column(&a, node->subname, node->newname, err));
-    else if (name == NULL)
+        stmt->column = str_of(node->subname);
+        stmt->column_to = str_of(node->newname);
+    } else if (name == NULL)
         return bind_alter_no_constraint(&a, node->subname, "for table", err);
     else {
         TRY(bind_constraint_rename(b, &a.t, *name, str_of(node->newname), err));

@@ -121,7 +121,7 @@ static void finish_counts(const Binder *b, Stmt *stmt)
 
 tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, Stmt **out, Error *err)
 {
-    Binder binder = {.arena = arena, .env = env, .ast = ast, .next_col = 1};
+    Binder binder = {.arena = arena, .env = env, .ast = ast, .next_col = 1, .edits = env->edits};
     Stmt *stmt = ARENA_NEW(arena, Stmt, err);
     TRY_PTR(stmt);
     stmt->ast = ast;

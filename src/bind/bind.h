@@ -75,6 +75,7 @@ typedef struct Stmt {
     ColumnSource *sources; /* ALTER TABLE: where `revised`'s columns come from; NULL: the table is made anew */
     TableDef revised;      /* the columns of `table`, with what is known to hold of them already */
     const Str *retyped;    /* ALTER TABLE: columns that get another type, maybe other values */
+    Str column, column_to; /* ALTER TABLE ... RENAME COLUMN; column.len 0: none */
     Plan *constants;       /* the values of sources that are new and not written, in order; NULL: none */
     Plan *revision;        /* the UPDATE that writes columns; NULL: none is written */
     const char *tag;       /* command tag: "SELECT", "INSERT", "CREATE TABLE", ... */
@@ -121,6 +122,15 @@ typedef struct Stmt {
 
 /* What binding may look at. Functions that yield rows are found through `find_table_func`, so that bind/
  * need not know files/. */
+/* What is to be written otherwise in the text of a view's query: while the view is made its stars, as the columns that
+ * they stand for; later a relation, or a column of it, that gets another name. */
+typedef struct TextEdits {
+    struct NameEdit *list;
+    uint32_t n, cap;
+    Str relation, column, to; /* relation.len 0: stars; column.len 0: the relation itself */
+    bool refused;             /* a place that cannot be written otherwise */
+} TextEdits;
+
 typedef struct BindEnv {
     Txn *txn;
     const Settings *settings;
@@ -130,6 +140,7 @@ typedef struct BindEnv {
     uint32_t nparam_types;
     const atomic_bool *cancel; /* may be NULL */
     bool own_text;             /* not the user's: search_path does not matter */
+    TextEdits *edits;          /* NULL: nobody asks */
 } BindEnv;
 
 /* The statement lives in the arena. */

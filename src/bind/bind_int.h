@@ -38,11 +38,6 @@ typedef struct CteUse {
 } CteUse;
 
 /* One per statement. */
-typedef struct StarList {
-    SqlStar *stars;
-    uint32_t n, cap;
-} StarList;
-
 typedef struct Binder {
     Arena *arena;
     const BindEnv *env;
@@ -53,10 +48,11 @@ typedef struct Binder {
     CteUse *cte_uses;
     Type *params;
     uint32_t nparams, params_cap;
-    StarList *stars; /* those of a view's query, while it is made; NULL: nobody asks */
-    bool no_params;  /* in a view */
-    bool temp_used;  /* the text itself, not a view in it, names a temporary table */
-    StmtStep *steps; /* data-modifying queries of WITH */
+    TextEdits *edits;                /* of the statement's text; NULL: nobody asks */
+    const struct ScopeCol *referred; /* what the last name was found to mean */
+    bool no_params;                  /* in a view */
+    bool temp_used;                  /* the text itself, not a view in it, names a temporary table */
+    StmtStep *steps;                 /* data-modifying queries of WITH */
     uint32_t nsteps, cap_steps;
     StmtCount *counts; /* subqueries of LIMIT */
     uint32_t ncounts, cap_counts;
@@ -73,7 +69,8 @@ typedef struct Binder {
 
 typedef struct ScopeCol {
     Str name;
-    Expr *expr; /* a column, or COALESCE of two (FULL JOIN USING) */
+    Expr *expr;   /* a column, or COALESCE of two (FULL JOIN USING) */
+    bool renamed; /* it will have another name: see renames.c */
 } ScopeCol;
 
 /* An entry of FROM as names see it. A join without an alias has an item that shows its columns, while its
@@ -250,9 +247,21 @@ enum { STORAGE_TABLE = 1, STORAGE_TOAST = 2, STORAGE_INDEX = 4 };
 /* Checks the storage parameters of a table or index; oids: those of a new table, which may say oids = false. */
 tcudb_status bind_storage(Binder *b, Node *const *options, size_t n, uint32_t of, bool oids, Error *err) MUST_CHECK;
 /* ---- stars.c */
-/* A star at the location stands for these targets. */
-tcudb_status bind_note_star(Binder *b, const Block *block, int location, const NamedExpr *targets, uint32_t n,
-                            Error *err) MUST_CHECK;
+/* A star stands for these targets. */
+tcudb_status bind_note_star(Binder *b, const Block *block, const PgQuery__ColumnRef *ref, const NamedExpr *targets,
+                            uint32_t n, Error *err) MUST_CHECK;
+/* Another text for a name of so many parts. */
+tcudb_status bind_edit(Binder *b, int location, uint32_t parts, const Buf *text, Error *err) MUST_CHECK;
+/* ---- renames.c */
+/* In a text in which something gets another name: FROM names this relation; its columns are in sight; a reference was
+ * bound; it, at edit `first` if it is noted, is a target without a name; a join goes by the names of both sides, or has
+ * this column of both under one. */
+tcudb_status bind_note_relation(Binder *b, const PgQuery__RangeVar *range, Str name, Error *err) MUST_CHECK;
+void bind_note_columns(const Binder *b, const Plan *scan, const PgQuery__Alias *alias, ScopeItem *item);
+tcudb_status bind_note_reference(Binder *b, const Block *block, const PgQuery__ColumnRef *ref, Error *err) MUST_CHECK;
+tcudb_status bind_note_target(Binder *b, const PgQuery__ResTarget *target, uint32_t first, Error *err) MUST_CHECK;
+void bind_note_natural(const Binder *b);
+void bind_note_merged(const Binder *b, const ScopeCol *left, const ScopeCol *right);
 /* ---- array.c */
 /* Its elements, where they are known, or an expression that yields its text, or both. */
 typedef struct Array {

@@ -191,6 +191,7 @@ static tcudb_status named_relation(Binder *b, const PgQuery__RangeVar *range, Pl
     if (!own) TRY(bind_schema_relation(b, range, out, err));
     if (!own && *out != NULL) return TCUDB_OK;
     TRY(bind_query_name(b, range, &name, err));
+    TRY(bind_note_relation(b, range, name, err));
     const Table *table = bind_find_table(b, name);
     if (table != NULL) return bind_table_scan(b, table, NULL, out, err);
     *view = txn_view(b->env->txn, name);
@@ -209,6 +210,7 @@ static tcudb_status range_var(Binder *b, Block *block, const PgQuery__RangeVar *
     item->table = item->name;
     for (uint32_t i = 0; view != NULL && i < view->ncols; i++) item->cols[i].name = view->cols[i];
     TRY(bind_alias(b, item, range->alias, err));
+    bind_note_columns(b, *out, range->alias, item);
     return bind_scope_add(b, block, item, err);
 }
 

@@ -116,6 +116,7 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
     TRY(side_columns(b, block, sides->first, sides->middle, &left, &nleft, err));
     TRY(side_columns(b, block, sides->middle, sides->end, &right, &nright, err));
     TRY(common_names(b, join, left, nleft, right, nright, &names, &nnames, err));
+    if (join->is_natural) bind_note_natural(b);
     TRY(bind_scope_item_new(b, (Str){0}, nleft + nright - nnames, item, err));
     (*item)->join = true;
     for (uint32_t i = sides->first; i < sides->end; i++) {
@@ -133,6 +134,7 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
         TRY(find_common(right, nright, names[i], "right", &r, err));
         if (r == UINT32_MAX) return missing_common("right", names[i], err);
         left_used[l] = right_used[r] = true;
+        bind_note_merged(b, &left[l], &right[r]);
         TRY(merged_column(b, join_kind(join->jointype), &left[l], &right[r], &(*item)->cols[at++], err));
         Expr *args[2] = {left[l].expr, right[r].expr}, *equal;
         TRY(bind_call(b, FUNC_OPERATOR, "=", args, 2, 0, 0, &equal, err));

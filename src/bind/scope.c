@@ -71,6 +71,7 @@ tcudb_status bind_scope_conflict(const Block *block, uint32_t from, uint32_t mid
 /* A reference to a scope column, at its place in the text. */
 static tcudb_status reference(Binder *b, const ScopeCol *col, int position, Expr **out, Error *err)
 {
+    b->referred = col;
     if (col->expr->kind != EXPR_COL) {
         *out = col->expr; /* COALESCE of a FULL JOIN's USING columns */
         return TCUDB_OK;
@@ -277,7 +278,10 @@ tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__Colum
     size_t n = ref->n_fields;
     if (NODE_IS(ref->fields[n - 1], A_STAR)) return error_unsupported(err, position, "a row (*) as a value");
     Str name = str_of(sql_string(ref->fields[n - 1]));
-    if (n == 1) return bare_column(b, block, name, position, out, err);
+    if (n == 1) {
+        TRY(bare_column(b, block, name, position, out, err));
+        return bind_note_reference(b, block, ref, err);
+    }
     Str table = str_of(sql_string(ref->fields[n - 2]));
     if (n == 3 && strcmp(sql_string(ref->fields[0]), "public") != 0) {
         return error_at(err, SQLSTATE_UNDEFINED_TABLE, position, "missing FROM-clause entry for table \"" STR_FMT "\"",
@@ -293,7 +297,8 @@ tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__Colum
                         "cross-database references are not implemented: %s.%s.%s.%s", sql_string(ref->fields[0]),
                         sql_string(ref->fields[1]), sql_string(ref->fields[2]), sql_string(ref->fields[3]));
     }
-    return qualified_column(b, block, table, name, position, out, err);
+    TRY(qualified_column(b, block, table, name, position, out, err));
+    return bind_note_reference(b, block, ref, err);
 }
 
 const char *bind_scope_column_name(Binder *b, const Block *block, ColId col, Error *err)

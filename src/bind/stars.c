@@ -1,6 +1,6 @@
 /*
  * stars.c: the columns that the stars of a view's query stand for when it is made: columns that its tables get later
- * are not the view's. The view's text names them (sql/stars.c), each by the entry of FROM that has it.
+ * are not the view's. The view's text names them (sql/name_edits.c), each by the entry of FROM that has it.
  *
  * A star stays where a column has no name of its own there (an entry shows two of one name), or over a file, whose
  * columns are found when it is read.
@@ -70,28 +70,27 @@ static tcudb_status put_columns(const Block *block, const NamedExpr *targets, ui
     return TCUDB_OK;
 }
 
-static tcudb_status add(Binder *b, int location, const Buf *columns, Error *err)
+tcudb_status bind_edit(Binder *b, int location, uint32_t parts, const Buf *text, Error *err)
 {
-    StarList *list = b->stars;
-    for (uint32_t i = 0; i < list->n; i++)
-        if (list->stars[i].location == location) return TCUDB_OK; /* a query that is bound twice */
-    TRY_PTR(list->stars = ARENA_MORE(b->arena, list->stars, list->n, &list->cap, err));
-    SqlStar *star = &list->stars[list->n];
-    *star = (SqlStar){location, {arena_strndup(b->arena, columns->data, columns->len, err), (uint32_t)columns->len}};
-    TRY_PTR(star->columns.ptr);
-    list->n++;
+    TextEdits *edits = b->edits;
+    for (uint32_t i = 0; i < edits->n; i++)
+        if (edits->list[i].location == location) return TCUDB_OK; /* a query that is bound twice */
+    TRY_PTR(edits->list = ARENA_MORE(b->arena, edits->list, edits->n, &edits->cap, err));
+    const char *copy = arena_strndup(b->arena, text->data, text->len, err);
+    TRY_PTR(copy);
+    edits->list[edits->n++] = (NameEdit){location, parts, {copy, (uint32_t)text->len}};
     return TCUDB_OK;
 }
 
-tcudb_status bind_note_star(Binder *b, const Block *block, int location, const NamedExpr *targets, uint32_t n,
-                            Error *err)
+tcudb_status bind_note_star(Binder *b, const Block *block, const PgQuery__ColumnRef *ref, const NamedExpr *targets,
+                            uint32_t n, Error *err)
 {
     Buf columns;
     bool named;
-    if (b->stars == NULL || b->view_depth > 0 || location < 0) return TCUDB_OK;
+    if (b->edits == NULL || b->edits->relation.len > 0 || b->view_depth > 0 || ref->location < 0) return TCUDB_OK;
     buf_init(&columns, NULL);
     tcudb_status status = put_columns(block, targets, n, &columns, &named, err);
-    if (status == TCUDB_OK && named) status = add(b, location, &columns, err);
+    if (status == TCUDB_OK && named) status = bind_edit(b, ref->location, (uint32_t)ref->n_fields, &columns, err);
     buf_free(&columns);
     return status;
 }

@@ -202,13 +202,15 @@ tcudb_status bind_target_list(Binder *b, Block *block, Node *const *targets, siz
             const PgQuery__ColumnRef *ref = target->val->column_ref;
             uint32_t first = list->n;
             TRY(star(b, block, ref, list, err));
-            TRY(bind_note_star(b, block, ref->location, list->exprs + first, list->n - first, err));
+            TRY(bind_note_star(b, block, ref, list->exprs + first, list->n - first, err));
             continue;
         }
         Expr *expr = NULL;
+        uint32_t edits = b->edits == NULL ? 0 : b->edits->n;
         if (NODE_IS(target->val, TYPE_CAST)) TRY(bind_reg_cast(b, block, target->val->type_cast, true, &expr, err));
         if (expr == NULL) TRY(bind_expr(b, block, target->val, &expr, err));
         const char *name = target->name[0] != '\0' ? target->name : bind_target_name(target->val);
+        TRY(bind_note_target(b, target, edits, err));
         TRY(bind_target_add(b, list, expr, name, bind_node_position(b, target->val), err));
     }
     return TCUDB_OK;

@@ -69,7 +69,7 @@ static tcudb_status view_text(Binder *b, const PgQuery__ViewStmt *node, Str *out
     TRY(sql_after_as(b->arena, b->ast, b->env->cancel, &from, err));
     assert(from >= 0);
     *out = sql_text_from(b->ast, from);
-    TRY(sql_expand_stars(b->arena, b->ast, b->env->cancel, *out, b->stars->stars, b->stars->n, out, err));
+    TRY(sql_edited(b->arena, b->ast, b->env->cancel, *out, b->edits->list, b->edits->n, out, err));
     if (!is_recursive_view(node)) return TCUDB_OK;
     Buf buf;
     buf_init(&buf, NULL);
@@ -97,9 +97,9 @@ tcudb_status bind_ddl_create_view(Binder *b, const PgQuery__ViewStmt *node, Stmt
     if (!NODE_IS(node->query, SELECT_STMT)) return error_unsupported(err, 0, "this kind of view");
     if (node->n_options > 0) return error_unsupported(err, 0, "options of a view");
     Plan *plan = NULL;
-    StarList stars = {0};
+    TextEdits stars = {0};
     b->no_params = true;
-    b->stars = &stars;
+    b->edits = &stars;
     TRY(bind_select(b, NULL, NULL, node->query->select_stmt, false, &plan, err));
     if (b->temp_used) return error_unsupported(err, 0, "a view of a temporary table");
     if (b->nsteps > 0)

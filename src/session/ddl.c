@@ -170,9 +170,22 @@ static tcudb_status drop_view(Run *run, Str name, Error *err)
     return txn_drop_view(run->session->txn, name, err);
 }
 
+/* As SQL names it. */
+static tcudb_status quoted(Run *run, Str name, const char **out, Error *err)
+{
+    Buf buf;
+    buf_init(&buf, NULL);
+    tcudb_status status = text_quote_name(name, &buf, err);
+    *out = status == TCUDB_OK ? arena_strndup(run->arena, buf.data, buf.len, err) : NULL;
+    buf_free(&buf);
+    return status == TCUDB_OK && *out == NULL ? TCUDB_NOMEM : status;
+}
+
 static tcudb_status drop_for_cascade(Run *run, Str view, Error *err)
 {
-    session_notify(run->session, "NOTICE", "00000", "drop cascades to view " STR_FMT, STR_ARG(view));
+    const char *name;
+    TRY(quoted(run, view, &name, err));
+    session_notify(run->session, "NOTICE", "00000", "drop cascades to view %s", name);
     return drop_view(run, view, err);
 }
 
@@ -228,9 +241,12 @@ static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views
         TRY(broken_view(run, views, nviews, &view, err));
         if (view == NULL) return TCUDB_OK;
         if (!stmt->cascade) {
+            const char *gone, *user;
+            TRY(quoted(run, name, &gone, err));
+            TRY(quoted(run, view->name, &user, err));
             error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-                      "cannot drop %s " STR_FMT " because other objects depend on it", kind, STR_ARG(name));
-            error_detail(err, "view " STR_FMT " depends on %s " STR_FMT, STR_ARG(view->name), kind, STR_ARG(name));
+                      "cannot drop %s %s because other objects depend on it", kind, gone);
+            error_detail(err, "view %s depends on %s %s", user, kind, gone);
             error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
             return TCUDB_ERROR;
         }
@@ -306,8 +322,12 @@ tcudb_status session_rename(Run *run, Error *err)
         return error_set(err, SQLSTATE_WRONG_OBJECT_TYPE, "\"" STR_FMT "\" is not a %s", STR_ARG(stmt->name),
                          kind_dropped(stmt));
     if (strcmp(there, "index") == 0) return error_unsupported(err, 0, "ALTER TABLE of an index");
+    ViewTexts texts = {0};
+    bool temp = txn_is_temp(run->session->txn, stmt->name);
+    if (!temp) TRY(session_view_texts(run, stmt->name, (Str){0}, stmt->text, &texts, err));
     TRY(list_views(run, &views, &nviews, err));
     TRY(rename_relation(run, stmt->name, stmt->text, err));
+    TRY(session_set_view_texts(run, &texts, err));
     TRY(broken_view(run, views, nviews, &view, err));
     if (view == NULL) return TCUDB_OK;
     error_unsupported(err, 0, "renaming a %s that a view depends on", there);
@@ -342,13 +362,14 @@ static tcudb_status of_the_table(const Stmt *stmt, tcudb_status status, Error *e
     return TCUDB_ERROR;
 }
 
-static tcudb_status refuse_drop(const TableDef *def, Str column, const ViewDef *view, Error *err)
+static tcudb_status refuse_drop(Run *run, const TableDef *def, Str column, const ViewDef *view, Error *err)
 {
+    const char *table, *user;
+    TRY(quoted(run, def->name, &table, err));
+    TRY(quoted(run, view->name, &user, err));
     error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
-              "cannot drop column " STR_FMT " of table " STR_FMT " because other objects depend on it", STR_ARG(column),
-              STR_ARG(def->name));
-    error_detail(err, "view " STR_FMT " depends on column " STR_FMT " of table " STR_FMT, STR_ARG(view->name),
-                 STR_ARG(column), STR_ARG(def->name));
+              "cannot drop column " STR_FMT " of table %s because other objects depend on it", STR_ARG(column), table);
+    error_detail(err, "view %s depends on column " STR_FMT " of table %s", user, STR_ARG(column), table);
     error_hint(err, "Use DROP ... CASCADE to drop the dependent objects too.");
     return TCUDB_ERROR;
 }
@@ -380,13 +401,13 @@ static tcudb_status settle_column(Run *run, const TableDef *old, uint32_t column
 {
     const Str name = old->cols[column].name;
     const ViewDef *view;
-    bool dropped = !stays(run->stmt, name);
+    bool dropped = !stays(run->stmt, name) && !str_equal(run->stmt->column, name);
     if (!dropped && !is_retyped(run->stmt, name)) return TCUDB_OK;
     for (;;) {
         TRY(view_of_column(run, old, column, &view, err));
         if (view == NULL) return TCUDB_OK;
         if (!dropped) return refuse_retyping(name, view, err);
-        if (!run->stmt->cascade) return refuse_drop(old, name, view, err);
+        if (!run->stmt->cascade) return refuse_drop(run, old, name, view, err);
         TRY(drop_for_cascade(run, view->name, err));
     }
 }
@@ -417,6 +438,9 @@ static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
     ViewState *views = NULL;
     uint32_t nviews = 0;
     bool keep = stmt->keeps_rows;
+    ViewTexts texts = {0};
+    if (stmt->column.len > 0 && old->temp == TEMP_NONE)
+        TRY(session_view_texts(run, old->name, stmt->column, stmt->column_to, &texts, err));
     TRY(list_views(run, &views, &nviews, err));
     for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
@@ -424,6 +448,7 @@ static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
     if (keep) {
         TRY(txn_redefine_table(run->session->txn, stmt->name, &stmt->table, err));
         TRY(session_of_serials(run, old, &stmt->table, true, err));
+        TRY(session_set_view_texts(run, &texts, err));
         return settle_views(run, views, nviews, err);
     }
     TRY(txn_rename_table(run->session->txn, stmt->name, aside, err));

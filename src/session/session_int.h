@@ -60,6 +60,7 @@ typedef struct Run {
     const char *tag;
     bool locked;                /* the write lock is taken */
     bool own_text;              /* BindEnv */
+    TextEdits *edits;           /* likewise */
     Pool *pool;                 /* set by session_plan */
     ExecShape shape;            /* of what runs: see exec.h */
     const Sequences *sequences; /* while a plan runs that uses them */
@@ -174,6 +175,15 @@ void session_notify(Session *session, const char *severity, const char *sqlstate
 /* Binds without the intent to run: for descriptions. */
 tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
                           Error *err) MUST_CHECK;
+/* The views whose texts name a relation, or its column (len > 0), as they are after it is called `to`: to be asked for
+ * before and set after. 0A000 where a text cannot be written otherwise. In the run's arena. */
+typedef struct ViewTexts {
+    ViewDef *views;
+    uint32_t n;
+} ViewTexts;
+tcudb_status session_view_texts(Run *run, Str relation, Str column, Str to, ViewTexts *out, Error *err) MUST_CHECK;
+tcudb_status session_set_view_texts(Run *run, const ViewTexts *texts, Error *err) MUST_CHECK;
+
 /* Binds a text of ours, or one that is kept: search_path does not matter. */
 tcudb_status session_bind_own(Run *run, const Ast *ast, Stmt **out, Error *err) MUST_CHECK;
 /* Binds to run: a statement that writes takes the write lock first, because that moves the snapshot. */

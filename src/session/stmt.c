@@ -20,6 +20,7 @@ tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t 
         .nparam_types = ntypes,
         .cancel = &session->watch.cancel,
         .own_text = run->own_text,
+        .edits = run->edits,
     };
     return bind_statement(run->arena, &env, ast, out, err);
 }

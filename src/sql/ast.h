@@ -35,14 +35,15 @@ Str sql_text_from(const Ast *ast, int from);
  * statement of PREPARE. -1: no such token. */
 tcudb_status sql_after_as(Arena *arena, const Ast *ast, const atomic_bool *cancel, int *offset, Error *err) MUST_CHECK;
 
-/* A star of a select list and what it stands for: "t.a, t.b". */
-typedef struct SqlStar {
-    int location; /* in the parsed text */
-    Str columns;
-} SqlStar;
-/* The text, a part of the statement's, with its stars replaced; they are sorted. */
-tcudb_status sql_expand_stars(Arena *arena, const Ast *ast, const atomic_bool *cancel, Str text, SqlStar *stars,
-                              uint32_t n, Str *out, Error *err) MUST_CHECK;
+/* What stands for a name, or for a star: "t.a, t.b" for t.*. */
+typedef struct NameEdit {
+    int location;   /* in the parsed text */
+    uint32_t parts; /* of the name: 2 of t.*, which is a name, too */
+    Str text;
+} NameEdit;
+/* The text, a part of the statement's, so edited; the edits are sorted. */
+tcudb_status sql_edited(Arena *arena, const Ast *ast, const atomic_bool *cancel, Str text, NameEdit *edits, uint32_t n,
+                        Str *out, Error *err) MUST_CHECK;
 
 /* SQL text of an expression. 57014 once *cancel (may be NULL) is true. */
 tcudb_status sql_expression_text(Arena *arena, const Node *node, const atomic_bool *cancel, Str *out,
