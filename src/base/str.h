@@ -76,6 +76,11 @@ static inline bool str_is_ascii(Str text)
         memcpy(&word, text.ptr + i, WORD);
         all |= word;
     }
+    if (i < text.len && text.len >= WORD) {
+        memcpy(&word, text.ptr + text.len - WORD, WORD); /* the rest, and some bytes again */
+        all |= word;
+        i = text.len;
+    }
     for (; i < text.len; i++) all |= (unsigned char)text.ptr[i];
     return (all & UINT64_C(0x8080808080808080)) == 0;
 }

@@ -34,7 +34,8 @@ typedef struct CopyJob {
     CopyColumn *cols;
     bool *from_file; /* per table column */
     Source *source;
-    Cutter cutter; /* under the lock, as the rest */
+    Appender *guard; /* see run_in_order */
+    Cutter cutter;   /* under the lock, as the rest */
     pthread_mutex_t lock;
     uint64_t rows;
     uint64_t failed_block; /* UINT64_MAX: none */
@@ -379,6 +380,18 @@ static void record_failure(CopyJob *job, uint64_t block, const Error *err)
     job->failure = *err;
 }
 
+/* Tells the store, once, how many rows about the file has, if its first block does not end it: more where it has more
+ * bytes. Under the lock. */
+static void expect_rows(CopyJob *job, const Block *block)
+{
+    const Cutter *c = &job->cutter;
+    bool full = block->len < c->max_bytes; /* so many records, or its end would be the source's */
+    if (block->number != 0 || c->ended || !full || source_size(job->source) == 0) return;
+    double text =
+        (double)(c->offset + c->rest.len) / (double)source_done(job->source) * (double)source_size(job->source);
+    appender_expect(job->guard, (uint64_t)(text / (double)block->len * (double)c->max_rows));
+}
+
 static bool take_block(CopyWorker *w)
 {
     CopyJob *job = w->job;
@@ -390,6 +403,7 @@ static bool take_block(CopyWorker *w)
         record_failure(job, number, &err);
         more = false;
     }
+    if (more) expect_rows(job, &w->block);
     if (job->env->bytes_done != NULL) atomic_store(job->env->bytes_done, source_done(job->source));
     pthread_mutex_unlock(&job->lock);
     return more;
@@ -476,11 +490,11 @@ static tcudb_status open_source(CopyJob *job, const Stmt *stmt, Arena *arena, Er
  * end keeps a late block from coming before an earlier one whose appender was not open yet. */
 static tcudb_status run_in_order(CopyJob *job, CopyWorker *workers, uint32_t n, Error *err)
 {
-    Appender *guard;
-    TRY(appender_new(job->env->txn, target(job), &guard, err));
+    TRY(appender_new(job->env->txn, target(job), &job->guard, err));
     tcudb_status status = pool_run(job->env->pool, n, copy_task, workers, NULL, err);
-    if (status == TCUDB_OK && job->failed_block == UINT64_MAX) return appender_finish(guard, UINT64_MAX, err);
-    appender_abort(guard);
+    appender_expect(job->guard, 0);
+    if (status == TCUDB_OK && job->failed_block == UINT64_MAX) return appender_finish(job->guard, UINT64_MAX, err);
+    appender_abort(job->guard);
     return status;
 }
 

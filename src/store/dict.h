@@ -24,10 +24,18 @@ typedef struct DictKept {
     size_t size;
 } DictKept;
 
+enum { GROUP_SLOTS = 10 };
+
+/* A cache line of the hash table: codes, and of each some bits of its text's hash, 0: free. */
+typedef struct DictGroup {
+    _Alignas(64) _Atomic uint64_t tags[3]; /* the last two are not used */
+    uint32_t codes[GROUP_SLOTS];
+} DictGroup;
+
 typedef struct DictSlots {
     DictKept kept;
-    uint32_t mask;
-    _Atomic uint64_t slots[];
+    uint32_t ngroups;
+    DictGroup groups[];
 } DictSlots;
 
 typedef struct DictValues {
@@ -83,6 +91,17 @@ tcudb_status dict_load(Dict *dict, Error *err) MUST_CHECK;
 tcudb_status dict_index(Dict *dict, Error *err) MUST_CHECK;
 /* Lock-free, after dict_index. Codes from `limit` on do not count. */
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
+/* Where a look-up of that hash begins. */
+static inline uint32_t group_of(const DictSlots *slots, uint64_t hash)
+{
+    return (uint32_t)((hash >> 32) * slots->ngroups >> 32);
+}
+/* Asks for what a look-up that comes soon reads first. */
+static inline void dict_fetch(const Dict *dict, uint64_t hash)
+{
+    const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
+    __builtin_prefetch(&slots->groups[group_of(slots, hash)]);
+}
 /* Gives the codes of n <= BATCH_ROWS texts. Those that are not there yet are added under one lock. After dict_index. */
 tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
                         Error *err) MUST_CHECK;

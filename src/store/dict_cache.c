@@ -55,9 +55,10 @@ static bool cache_find(const DictCache *cache, Str text, uint64_t hash, uint32_t
     return str_equal(dict_values(cache->dict)[*code], text);
 }
 
-static void add_miss(Misses *misses, Str text, uint64_t hash, uint32_t at)
+static void add_miss(DictCache *cache, Misses *misses, Str text, uint64_t hash, uint32_t at)
 {
     uint32_t m = misses->n++;
+    dict_fetch(cache->dict, hash);
     misses->texts[m] = text;
     misses->hashes[m] = hash;
     misses->at[m] = at;
@@ -92,7 +93,7 @@ static tcudb_status encode_flat(DictCache *cache, Misses *misses, const Vector *
         if (vec_is_null(v, row)) continue;
         if (last == NULL || !str_equal(*last, texts[row])) hash = dict_hash(texts[row]);
         last = &texts[row];
-        if (!cache_find(cache, *last, hash, &codes[i])) add_miss(misses, *last, hash, i);
+        if (!cache_find(cache, *last, hash, &codes[i])) add_miss(cache, misses, *last, hash, i);
     }
     return settle(cache, misses, codes, err);
 }
@@ -158,7 +159,7 @@ static tcudb_status encode_dict(DictCache *cache, Misses *misses, Mem *mem, cons
         if (own) continue;
         TRY(map_place(cache, mem, code, &place, err));
         codes[i] = *place - 1;
-        if (*place == 0) add_miss(misses, v->values[code], dict_hash(v->values[code]), i);
+        if (*place == 0) add_miss(cache, misses, v->values[code], dict_hash(v->values[code]), i);
     }
     if (misses->n == 0) return TCUDB_OK;
     TRY(settle(cache, misses, codes, err));

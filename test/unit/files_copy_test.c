@@ -6,6 +6,7 @@
 #include "files/copy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
@@ -387,6 +388,63 @@ static void memory_of_a_load(void **state)
     assert_true(large < small + (16 << 20));
 }
 
+/* The rows of five segments, whose texts stand once; those of the first are longer by so many bytes, or, if < 0, all
+ * others are. */
+static Buf unique_rows(int longer)
+{
+    Buf in;
+    Error err = {0};
+    buf_init(&in, NULL);
+    for (uint32_t row = 0; row < 5 * SEGMENT_ROWS; row++) {
+        int pad = (row < SEGMENT_ROWS) == (longer > 0) ? abs(longer) : 0;
+        test_ok(buf_printf(&in, &err, "%u,x,text %u%*s,1\n", row, row, pad, ""), &err);
+    }
+    return in;
+}
+
+static tcudb_status copy_file(TestDb *t, const Buf *in, uint64_t *rows, Error *err)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/copy-XXXXXX", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *file = fdopen(fd, "w");
+    assert_int_equal(fwrite(in->data, 1, in->len, file), in->len);
+    assert_int_equal(fclose(file), 0);
+    StmtOption csv = text_option("format", "csv");
+    Stmt stmt = {.kind = STMT_COPY_FROM, .name = STR_LIT("t"), .text = str_of(path), .options = &csv, .noptions = 1};
+    const CopyEnv env = {.txn = t->txn, .pool = t->pool, .mem = db_mem(t->db)};
+    tcudb_status status = copy_from(&env, &stmt, NULL, rows, err);
+    remove(path);
+    return status;
+}
+
+/* A file's size tells how many texts will come, so that their dictionary need not grow time and again; whether it tells
+ * the truth changes nothing else. */
+static void size_of_a_file(void **state)
+{
+    (void)state;
+    static const int longer[] = {0, 40, -40};
+    for (uint32_t k = 0; k < sizeof longer / sizeof longer[0]; k++) {
+        Buf in = unique_rows(longer[k]);
+        TestDb streamed = open_t(2), read = open_t(2);
+        uint64_t rows;
+        Error err = {0};
+        test_ok(copy_in(&streamed, "format=csv", (Str){in.data, (uint32_t)in.len}, 0, &rows, &err), &err);
+        test_ok(copy_file(&read, &in, &rows, &err), &err);
+        assert_int_equal(rows, 5 * SEGMENT_ROWS);
+        Buf want = test_print_table(&streamed, "t"), got = test_print_table(&read, "t");
+        assert_string_equal(want.data, got.data);
+        size_t unknown = atomic_load(&db_mem(streamed.db)->used), known = atomic_load(&db_mem(read.db)->used);
+        if (longer[k] == 0) assert_true(known + (12 << 20) < unknown);
+        buf_free(&want);
+        buf_free(&got);
+        buf_free(&in);
+        test_db_close(&streamed);
+        test_db_close(&read);
+    }
+}
+
 static void files_and_their_errors(void **state)
 {
     (void)state;
@@ -412,15 +470,11 @@ static void files_and_their_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_format),
-        cmocka_unit_test(csv_format),
-        cmocka_unit_test(errors_as_postgres),
-        cmocka_unit_test(options_as_postgres),
-        cmocka_unit_test(writes_both_formats),
-        cmocka_unit_test(round_trips),
-        cmocka_unit_test(many_blocks),
-        cmocka_unit_test(memory_of_a_load),
-        cmocka_unit_test(files_and_their_errors),
+        cmocka_unit_test(text_format),         cmocka_unit_test(csv_format),
+        cmocka_unit_test(errors_as_postgres),  cmocka_unit_test(options_as_postgres),
+        cmocka_unit_test(writes_both_formats), cmocka_unit_test(round_trips),
+        cmocka_unit_test(many_blocks),         cmocka_unit_test(memory_of_a_load),
+        cmocka_unit_test(size_of_a_file),      cmocka_unit_test(files_and_their_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
