@@ -152,7 +152,7 @@ static tcudb_status cast_items(Binder *b, Expr **items, uint32_t n, Type type, E
 
 bool bind_makes_array(const PgQuery__FuncCall *call)
 {
-    static const char *const names[] = {"string_to_array", "regexp_split_to_array", "regexp_match"};
+    static const char *const names[] = {"string_to_array", "regexp_split_to_array", "regexp_match", "current_schemas"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(bind_func_name(call), names[i]) == 0)
             return call->over == NULL && !call->agg_distinct && call->n_agg_order == 0 && call->agg_filter == NULL;
@@ -168,15 +168,23 @@ static bool is_fixed(void *ctx, const Expr *e)
     return *fixed;
 }
 
+static tcudb_status call_of(Binder *b, Block *block, const PgQuery__FuncCall *call, Expr **out, Error *err)
+{
+    int position = bind_position(b, call->location);
+    uint32_t nargs = (uint32_t)call->n_args;
+    Expr **args = NULL;
+    TRY(bind_expr_list(b, block, call->args, nargs, &args, err));
+    TRY(bind_system_function(b, block, bind_func_name(call), args, nargs, position, out, err));
+    if (*out != NULL) return TCUDB_OK;
+    return bind_call(b, FUNC_FUNCTION, bind_func_name(call), args, nargs, position, position, out, err);
+}
+
 static tcudb_status made_array(Binder *b, Block *block, const PgQuery__FuncCall *call, Array *out, Error *err)
 {
     int position = bind_position(b, call->location);
-    Expr **args = NULL;
     Value value = {0};
     bool fixed = true;
-    TRY(bind_expr_list(b, block, call->args, call->n_args, &args, err));
-    TRY(bind_call(b, FUNC_FUNCTION, bind_func_name(call), args, (uint32_t)call->n_args, position, position, &out->text,
-                  err));
+    TRY(call_of(b, block, call, &out->text, err));
     out->type = TYPE(TYPE_TEXT);
     (void)expr_walk(out->text, is_fixed, &fixed);
     if (fixed) TRY(bind_const_value(b, out->text, position, &value, err));

@@ -46,7 +46,7 @@ static const char *obstacle(Binder *b, const TableBuild *t, Str name, Constraint
 {
     if (use == OF_KEY && relation_named(b, t, name)) return "relation";
     if (!key_named(t, name) && !check_named(t, name)) return NULL;
-    return use == OF_CHECK ? "check constraint" : "constraint";
+    return use == OF_CHECK && !t->altered ? "check constraint" : "constraint";
 }
 
 static tcudb_status refuse_name(const TableBuild *t, Str name, const char *what, Error *err)

@@ -62,6 +62,21 @@ tcudb_status bind_column_number(const TableDef *def, Str name, int position, uin
                     STR_ARG(def->name));
 }
 
+/* SET v.x = 1, SET v[1] = 1, whose name is a column's: no type has parts. */
+static tcudb_status refuse_part(const TableDef *def, const PgQuery__ResTarget *target, int position, int of_subscript,
+                                Error *err)
+{
+    uint32_t col = 0;
+    TRY(bind_column_number(def, str_of(target->name), position, &col, err));
+    const char *type = type_base_name(def->cols[col].type);
+    if (!NODE_IS(target->indirection[0], STRING))
+        return error_at(err, SQLSTATE_DATATYPE_MISMATCH, of_subscript,
+                        "cannot subscript type %s because it does not support subscripting", type);
+    return error_at(err, SQLSTATE_DATATYPE_MISMATCH, position,
+                    "cannot assign to field \"%s\" of column \"%s\" because its type %s is not a composite type",
+                    sql_string(target->indirection[0]), target->name, type);
+}
+
 /* A value on its way into a column. */
 tcudb_status bind_assign(Binder *b, Expr *e, const ColumnDef *col, Expr **out, Error *err)
 {
@@ -122,8 +137,7 @@ static tcudb_status insert_targets(Binder *b, const PgQuery__InsertStmt *node, I
         if (!insert->listed) continue;
         const PgQuery__ResTarget *target = node->cols[i]->res_target;
         insert->positions[i] = bind_position(b, target->location);
-        if (target->n_indirection > 0)
-            return error_unsupported(err, insert->positions[i], "subscripting and field selection");
+        if (target->n_indirection > 0) return refuse_part(insert->def, target, insert->positions[i], 0, err);
         TRY(bind_column_number(insert->def, str_of(target->name), insert->positions[i], &insert->targets[i], err));
         for (uint32_t k = 0; k < i; k++) {
             if (insert->targets[k] != insert->targets[i]) continue;
@@ -474,7 +488,7 @@ tcudb_status bind_set_columns(Binder *b, Block *block, const TableDef *def, Node
         const PgQuery__ResTarget *target = list[i]->res_target;
         int position = bind_position(b, target->location);
         uint32_t col = 0;
-        if (target->n_indirection > 0) return error_unsupported(err, position, "subscripting and field selection");
+        if (target->n_indirection > 0) return refuse_part(def, target, position, position, err);
         TRY(bind_column_number(def, str_of(target->name), position, &col, err));
         if (exprs[col].expr != NULL) {
             return error_set(err, SQLSTATE_SYNTAX_ERROR, "multiple assignments to same column \"%s\"", target->name);

@@ -1,0 +1,28 @@
+-- Mistakes in targets, names of constraints, what psql asks of indexes, schemas as an array.
+create table kv (k text, v int constraint c0 check (v > 0), constraint c1 check (v > 1));
+create table kv3 (k text, v int constraint c0 check (v > 0), constraint c0 check (v > 1));
+create table kv3 (k text, v int constraint c0 check (v > 0) constraint c0 check (v > 1));
+alter table kv add constraint c0 check (v > 5);
+alter table kv add constraint c1 unique (v);
+alter table kv add constraint c2 unique (v);
+alter table kv add constraint c2 check (v > 5);
+alter table kv add constraint c5 check (v > 5), add constraint c5 check (v > 6);
+alter table kv add w int constraint c0 check (w > 0);
+update kv set kv.v = 1;
+update kv set kv.v = 1, nosuch = 2;
+update kv set v.x = 1;
+update kv set v[1] = 1;
+update kv set nosuch[1] = 1;
+update kv t set t.v = 1;
+insert into kv (kv.v) values (1);
+insert into kv (v.x) values (1);
+insert into kv (v[1]) values (1);
+select pg_get_indexdef('c2'::regclass, 0, true) is not null, pg_get_indexdef('c2'::regclass, 1, true);
+select pg_get_indexdef('c2'::regclass, 2, false);
+create table mm (b int, "A b" int, primary key ("A b", b));
+select pg_get_indexdef('mm_pkey'::regclass, 1, false), pg_get_indexdef('mm_pkey'::regclass, 2, false),  pg_get_indexdef('mm_pkey'::regclass, 3, false);
+select nspname from pg_namespace where nspname = any(current_schemas(false)) order by 1;
+select nspname from pg_namespace where nspname <> all(current_schemas(true)) and nspname in ('public', 'information_schema') order by 1;
+select (current_schemas(false))[1], array_length(current_schemas(true), 1), (current_schemas(true))[2];
+create index mi on mm (b desc);
+select pg_get_indexdef('mi'::regclass, 1, true);
