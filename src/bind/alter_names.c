@@ -121,12 +121,12 @@ static tcudb_status rename_column(Alter *a, const char *from, const char *to, Er
         return error_set(err, SQLSTATE_DUPLICATE_COLUMN, "column \"%s\" of relation \"%s\" already exists", to,
                          a->t.table);
     }
-    for (uint32_t i = 0; i < a->t.nchecks; i++) {
-        bool mentioned = false;
-        TRY(bind_check_mentions(a->b, &a->t, &a->t.checks[i], col, &mentioned, err));
-        if (mentioned) return error_unsupported(err, 0, "renaming a column that a CHECK uses");
-    }
+    for (uint32_t i = 0; i < a->t.nchecks; i++)
+        TRY(bind_renamed_expression(a->b, &a->t, a->t.checks[i].sql, col, to, &a->t.checks[i].sql, err));
     for (uint32_t i = 0; i < a->t.nnotes; i++) {
+        Str *text = &a->t.notes[i].text;
+        if (note_is(&a->t.notes[i], NOTE_GENERATED) && text->len > 0)
+            TRY(bind_renamed_expression(a->b, &a->t, *text, col, to, text, err));
         if (bind_is_note_of_column(&a->t.notes[i], a->t.cols[col].name)) a->t.notes[i].subject = str_of(to);
         if (note_indexes(&a->t.notes[i], a->t.cols[col].name))
             TRY(rename_indexed(a, &a->t.notes[i], a->t.cols[col].name, to, err));

@@ -51,8 +51,9 @@ typedef struct Binder {
     TextEdits *edits;                /* of the statement's text; NULL: nobody asks */
     const struct ScopeCol *referred; /* what the last name was found to mean */
     bool no_params;                  /* in a view */
-    bool temp_used;                  /* the text itself, not a view in it, names a temporary table */
-    StmtStep *steps;                 /* data-modifying queries of WITH */
+    bool stored;     /* in an expression of a table's definition: t.a is a, whatever t is called by now */
+    bool temp_used;  /* the text itself, not a view in it, names a temporary table */
+    StmtStep *steps; /* data-modifying queries of WITH */
     uint32_t nsteps, cap_steps;
     StmtCount *counts; /* subqueries of LIMIT */
     uint32_t ncounts, cap_counts;
@@ -511,6 +512,11 @@ typedef struct TableBuild {
     uint32_t nserials, cap_serials;
     bool altered; /* there already: its keys stand in the order they came */
 } TableBuild;
+
+/* renames.c: the text of a CHECK or of a generated column of the table with a column under another name; to "": all as
+ * they are. Columns lose their table's name. */
+tcudb_status bind_renamed_expression(Binder *b, const TableBuild *t, Str sql, uint32_t col, const char *to, Str *out,
+                                     Error *err) MUST_CHECK;
 
 TableDef bind_table_def(const TableBuild *t, Str name);
 const KeyDef *bind_primary_key(const TableBuild *t); /* NULL: none */

@@ -219,6 +219,7 @@ tcudb_status bind_constraint_check(Binder *b, TableBuild *t, const PgQuery__Cons
     TRY(bind_scope_table(b, t, &block, err));
     TRY(bind_bool(b, &block, node->raw_expr, "CHECK", &e, err));
     TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &check->sql, err));
+    TRY(bind_renamed_expression(b, t, check->sql, 0, "", &check->sql, err));
     TRY(check_name(b, t, &block, e, node->conname, &check->name, err));
     t->nchecks++;
     qsort(t->checks, t->nchecks, sizeof *t->checks, by_name);
@@ -255,7 +256,9 @@ static tcudb_status row_check(Binder *b, Block *block, const CheckDef *def, RowC
     out->name = bind_name(b, def->name, err);
     TRY_PTR(out->name);
     b->ast = ast;
+    b->stored = true;
     tcudb_status status = bind_bool(b, block, node, "CHECK", &out->cond, err);
+    b->stored = false;
     b->ast = before;
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into the constraint's text */
     return status;

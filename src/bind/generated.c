@@ -106,6 +106,7 @@ tcudb_status bind_generated_constraint(Binder *b, TableBuild *t, const PgQuery__
     if (list.first != NULL) return error_unsupported(err, position, "a subquery in a generated column");
     TRY(check_expression(b, t, col, block.items[0], e, bind_node_position(b, node->raw_expr), err));
     TRY(sql_expression_text(b->arena, node->raw_expr, b->env->cancel, &text, err));
+    TRY(bind_renamed_expression(b, t, text, 0, "", &text, err));
     bind_set_note(t, NOTE_GENERATED, t->cols[col].name, text);
     return TCUDB_OK;
 }
@@ -119,7 +120,9 @@ tcudb_status bind_generated_value(Binder *b, Block *block, const ColumnDef *col,
     const Ast *before = b->ast;
     TRY(bind_stored_expression(b, sql, "expression of column", col->name, &ast, &node, err));
     b->ast = ast;
+    b->stored = true;
     tcudb_status status = bind_expr(b, block, node, out, err);
+    b->stored = false;
     if (status == TCUDB_OK) status = bind_assign(b, *out, col, out, err);
     b->ast = before;
     if (status != TCUDB_OK && err != NULL) err->position = 0; /* it would point into the expression's text */

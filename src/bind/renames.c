@@ -6,9 +6,11 @@
  *     ALTER TABLE t RENAME a TO k      SELECT a, u.b FROM t, u  ->  SELECT k AS a, u.b FROM t, u
  *     ALTER TABLE t RENAME TO s        SELECT t.a FROM t        ->  SELECT t.a FROM s AS t
  *
- * Refused: where both sides of a join have the column under one name (USING, NATURAL), where a bare name means an outer
- * query's column, which the new name need not, and where a WITH query has the new name. Whoever applies the edits binds
- * the text again: what else the new name clashes with shows then.
+ * The CHECKs and generated columns of a table follow its columns' names likewise; they name no
+ * table, so that it may have another name later. Refused: where both sides of a join have the column under one name
+ * (USING, NATURAL), where a bare name means an outer query's column, which the new name need not, and where a WITH
+ * query has the new name. Whoever applies the edits binds the text again: what else the new name clashes with shows
+ * then.
  */
 #include "bind/bind_int.h"
 
@@ -69,10 +71,10 @@ static bool is_local(const Block *block, const ScopeCol *col)
     return false;
 }
 
-static tcudb_status put_reference(const TextEdits *edits, const PgQuery__ColumnRef *ref, Buf *out, Error *err)
+static tcudb_status put_reference(const Binder *b, const PgQuery__ColumnRef *ref, Buf *out, Error *err)
 {
-    for (size_t i = 0; i + 1 < ref->n_fields; i++) TRY(put_part(sql_string(ref->fields[i]), out, err));
-    return text_quote_name(edits->to, out, err);
+    for (size_t i = 0; i + 1 < ref->n_fields && !b->stored; i++) TRY(put_part(sql_string(ref->fields[i]), out, err));
+    return text_quote_name(b->edits->to.len > 0 ? b->edits->to : b->referred->name, out, err);
 }
 
 tcudb_status bind_note_reference(Binder *b, const Block *block, const PgQuery__ColumnRef *ref, Error *err)
@@ -82,7 +84,7 @@ tcudb_status bind_note_reference(Binder *b, const Block *block, const PgQuery__C
     b->edits->refused |= ref->n_fields == 1 && !is_local(block, b->referred);
     Buf text;
     buf_init(&text, NULL);
-    tcudb_status status = put_reference(edits, ref, &text, err);
+    tcudb_status status = put_reference(b, ref, &text, err);
     if (status == TCUDB_OK) status = bind_edit(b, ref->location, (uint32_t)ref->n_fields, &text, err);
     buf_free(&text);
     return status;
@@ -116,4 +118,39 @@ void bind_note_natural(const Binder *b)
 void bind_note_merged(const Binder *b, const ScopeCol *left, const ScopeCol *right)
 {
     if (left->renamed || right->renamed) b->edits->refused = true;
+}
+
+/* ---- expressions of a table's definition */
+
+static tcudb_status bind_renaming(Binder *b, Block *block, const Ast *ast, const Node *node, TextEdits *edits,
+                                  Error *err)
+{
+    const Ast *before = b->ast;
+    TextEdits *edits_before = b->edits;
+    Expr *e;
+    b->ast = ast;
+    b->edits = edits;
+    b->stored = true;
+    tcudb_status status = bind_expr(b, block, node, &e, err);
+    b->stored = false;
+    b->edits = edits_before;
+    b->ast = before;
+    return status;
+}
+
+tcudb_status bind_renamed_expression(Binder *b, const TableBuild *t, Str sql, uint32_t col, const char *to, Str *out,
+                                     Error *err)
+{
+    enum { BEFORE = sizeof "SELECT " - 1 }; /* what bind_stored_expression puts in front */
+    Block block = {.place = PLACE_CHECK};
+    ApplyList list = {0};
+    TextEdits edits = {.relation = str_of(t->table), .column = t->cols[0].name, .to = str_of(to)};
+    Ast *ast = NULL;
+    const Node *node = NULL;
+    block.applies = &list;
+    TRY(bind_stored_expression(b, sql, "expression of table", edits.relation, &ast, &node, err));
+    TRY(bind_scope_table(b, t, &block, err));
+    for (uint32_t i = 0; i < t->n; i++) block.items[0]->cols[i].renamed = to[0] == '\0' || i == col;
+    TRY(bind_renaming(b, &block, ast, node, &edits, err));
+    return sql_edited(b->arena, ast, b->env->cancel, sql_text_from(ast, BEFORE), edits.list, edits.n, out, err);
 }

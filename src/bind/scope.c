@@ -278,7 +278,7 @@ tcudb_status bind_scope_column_ref(Binder *b, Block *block, const PgQuery__Colum
     size_t n = ref->n_fields;
     if (NODE_IS(ref->fields[n - 1], A_STAR)) return error_unsupported(err, position, "a row (*) as a value");
     Str name = str_of(sql_string(ref->fields[n - 1]));
-    if (n == 1) {
+    if (n == 1 || b->stored) {
         TRY(bare_column(b, block, name, position, out, err));
         return bind_note_reference(b, block, ref, err);
     }

@@ -443,7 +443,7 @@ static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
         TRY(session_view_texts(run, old->name, stmt->column, stmt->column_to, &texts, err));
     TRY(list_views(run, &views, &nviews, err));
     for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
-    if (keep) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
+    if (keep && stmt->column.len == 0) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
     if (stmt->sources != NULL) TRY(session_revise_columns(run, &keep, err));
     if (keep) {
         TRY(txn_redefine_table(run->session->txn, stmt->name, &stmt->table, err));
