@@ -23,6 +23,6 @@ create table mm (b int, "A b" int, primary key ("A b", b));
 select pg_get_indexdef('mm_pkey'::regclass, 1, false), pg_get_indexdef('mm_pkey'::regclass, 2, false),  pg_get_indexdef('mm_pkey'::regclass, 3, false);
 select nspname from pg_namespace where nspname = any(current_schemas(false)) order by 1;
 select nspname from pg_namespace where nspname <> all(current_schemas(true)) and nspname in ('public', 'information_schema') order by 1;
-select (current_schemas(false))[1], array_length(current_schemas(true), 1), (current_schemas(true))[2];
+select (current_schemas(false))[1], array_length(current_schemas(false), 1), (current_schemas(false))[2];
 create index mi on mm (b desc);
 select pg_get_indexdef('mi'::regclass, 1, true);
