@@ -402,11 +402,32 @@ static tcudb_status op_items(Binder *b, const Op *op, bool any, Expr *left, Expr
     return TCUDB_OK;
 }
 
+static bool is_array_query(const Node *node)
+{
+    return NODE_IS(node, SUB_LINK) && node->sub_link->sub_link_type == PG_QUERY__SUB_LINK_TYPE__ARRAY_SUBLINK;
+}
+
+/* left op ANY (ARRAY(SELECT ...)) is left op ANY (SELECT ...). */
+static tcudb_status op_array_query(Binder *b, Block *block, const Op *op, bool any, Expr **out, Error *err)
+{
+    PgQuery__SubLink link = *op->node->rexpr->sub_link;
+    if (NODE_IS(link.subselect, SELECT_STMT) && link.subselect->select_stmt->n_target_list > 1)
+        return error_at(err, SQLSTATE_SYNTAX_ERROR, bind_position(b, link.location),
+                        "subquery must return only one column");
+    link.sub_link_type = any ? PG_QUERY__SUB_LINK_TYPE__ANY_SUBLINK : PG_QUERY__SUB_LINK_TYPE__ALL_SUBLINK;
+    link.testexpr = op->node->lexpr;
+    link.oper_name = op->node->name;
+    link.n_oper_name = op->node->n_name;
+    link.location = op->node->location;
+    return bind_sublink(b, block, &link, out, err);
+}
+
 static tcudb_status op_array(Binder *b, Block *block, const Op *op, Expr **out, Error *err)
 {
     bool any = op->node->kind == PG_QUERY__A__EXPR__KIND__AEXPR_OP_ANY;
     Expr *left = NULL;
     Array array;
+    if (is_array_query(op->node->rexpr)) return op_array_query(b, block, op, any, out, err);
     TRY(bind_expr(b, block, op->node->lexpr, &left, err));
     if (any && strcmp(op->name, "=") == 0 && is_key_list(op->node->rexpr))
         return in_key_list(b, block, op, left, out, err);

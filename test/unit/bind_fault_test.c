@@ -76,6 +76,14 @@ static void no_allocation_is_taken_for_granted(void **state)
         "day') order by a fetch first 2 rows with ties",
         "select generate_series(1, a), string_to_table(y, ','), x from u, unnest(array[1, x]) with ordinality as g (v, "
         "n)",
+        "select (regexp_match(y, '(a)(b)'))[a], (array[a, x, 3])[2], array_to_string(array[a, x], ',', y), 'b' = any "
+        "(string_to_array(y, ',')), array_position(array[1, a], x), x = any (string_to_array('1,2', ',')::int[]), "
+        "array_length(string_to_array(y, ','), 1), (select count(*) from unnest(string_to_array('1', ',')::int[])) "
+        "from u",
+        "create view v as select *, 1 as one from t join (select u.* from u) q using (a)",
+        "create table n (a int primary key with (fillfactor = 50)) with (autovacuum_enabled = off, "
+        "toast.vacuum_truncate)",
+        "begin isolation level repeatable read read only",
         "alter table t add column z serial, add column w int generated always as (a) stored",
         "update u set (x, y) = (select a, c from t where t.a = u.a) where x between 1 and $1",
         "delete from u using t where t.a = u.a",

@@ -118,3 +118,17 @@ UPDATE t SET v = (string_to_array(s, ','))[2] WHERE id = 1 RETURNING v;
 INSERT INTO t (id, s) SELECT 10 + n, (ARRAY['p,q', 'r,s'])[n] FROM generate_series(1, 3) n RETURNING id, s, (string_to_array(s, ','))[2];
 SELECT (string_to_array(repeat('ab,', 20000) || 'end', ','))[20001], cardinality(string_to_array(repeat('ab,', 20000), ','));
 SELECT n, (string_to_array(n || '-' || n * 2, '-'))[2]::int FROM generate_series(1, 5000) n WHERE (string_to_array(n || '-' || n * 2, '-'))[2] LIKE '%000' ORDER BY n;
+
+create table a (x int, s text);
+insert into a values (1, 'a'), (2, 'b'), (3, NULL), (NULL, 'c');
+select x from a where x = any (array(select 2 union select 3)) order by x;
+select x from a where x <> all (array(select 2 union select 3)) order by x;
+select x from a where x = any (array(select x from a b where b.s = a.s)) order by x;
+select x, x = any (array(select x from a)), x > all (array(select 1)), x = any (array(select 1 where false)) from a order by x;
+select x from a where s like any (array(select 'a%')) order by x;
+select x from a where s = any (array(select x from a));
+select x from a where x = any (array(select x, s from a));
+select x from a where x = any (array(select nosuch from a));
+select x from a where nosuch = any (array(select x from a));
+select x from a where x = any (array(select '2'));
+select x from a where not x = any (array(select x from a where x is not null)) order by x;
