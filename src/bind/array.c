@@ -152,7 +152,8 @@ static tcudb_status cast_items(Binder *b, Expr **items, uint32_t n, Type type, E
 
 bool bind_makes_array(const PgQuery__FuncCall *call)
 {
-    static const char *const names[] = {"string_to_array", "regexp_split_to_array", "regexp_match", "current_schemas"};
+    static const char *const names[] = {"string_to_array", "regexp_split_to_array", "regexp_match", "regexp_matches",
+                                        "current_schemas"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(bind_func_name(call), names[i]) == 0)
             return call->over == NULL && !call->agg_distinct && call->n_agg_order == 0 && call->agg_filter == NULL;
@@ -172,6 +173,9 @@ static tcudb_status call_of(Binder *b, Block *block, const PgQuery__FuncCall *ca
 {
     int position = bind_position(b, call->location);
     uint32_t nargs = (uint32_t)call->n_args;
+    const TableFunc *rows =
+        b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(bind_func_name(call)));
+    if (rows != NULL) return bind_srf_call(b, block, rows, call, out, err); /* regexp_matches */
     Expr **args = NULL;
     TRY(bind_expr_list(b, block, call->args, nargs, &args, err));
     TRY(bind_system_function(b, block, bind_func_name(call), args, nargs, position, out, err));

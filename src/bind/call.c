@@ -440,6 +440,7 @@ tcudb_status bind_func_call(Binder *b, Block *block, const Node *node, Expr **ou
     if (call->over != NULL) return bind_window(b, block, call, out, err);
     TRY(refuse_call(b, call, name, position, err));
     const TableFunc *rows = b->env->find_table_func == NULL ? NULL : b->env->find_table_func(str_of(name));
+    if (rows != NULL && bind_makes_array(call)) return error_unsupported(err, position, "the function %s here", name);
     if (rows != NULL || bind_is_unnest(call)) return bind_srf_call(b, block, rows, call, out, err);
     if (bind_takes_array(call)) return bind_array_call(b, block, call, out, err);
     Expr **args = NULL;

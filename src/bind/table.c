@@ -183,6 +183,8 @@ tcudb_status bind_table_function(Binder *b, Block *block, const PgQuery__RangeFu
     if (NODE_IS(node, FUNC_CALL)) {
         name = bind_func_name(node->func_call);
         if (b->env->find_table_func != NULL) func = b->env->find_table_func(str_of(name));
+        if (func != NULL && bind_makes_array(node->func_call))
+            return error_unsupported(err, bind_node_position(b, node), "the function %s in FROM", name);
         if (func == NULL) TRY(check_format(b, name, node->func_call, err));
     }
     *lateral = func == NULL;

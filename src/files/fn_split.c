@@ -1,5 +1,6 @@
 /*
- * fn_split.c: string_to_table(text, delimiter [, null]) and regexp_split_to_table(text, pattern [, flags]).
+ * fn_split.c: string_to_table(text, delimiter [, null]), regexp_split_to_table(text, pattern [, flags]) and
+ * regexp_matches(text, pattern [, flags]), whose rows are arrays, as their text.
  *
  * The pieces are found while binding, at run time once a row where the arguments are columns, by type/text_list.c and
  * type/func_regex.c; the one task yields them in order.
@@ -60,18 +61,33 @@ static tcudb_status string_bind(const EvalCtx *ctx, const TableFuncArg *args, ui
     return bound_of(ctx->arena, "string_to_table", p, out, err);
 }
 
-static tcudb_status regexp_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
-                                Error *err)
+typedef tcudb_status RegexRows(EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+                               Error *err);
+
+static tcudb_status regexp_rows(const EvalCtx *ctx, const char *name, RegexRows *rows, const TableFuncArg *args,
+                                uint32_t nargs, TableFuncBound *out, Error *err)
 {
-    TRY(check_args("regexp_split_to_table", args, nargs, err));
+    TRY(check_args(name, args, nargs, err));
+    EvalCtx own = *ctx;
     TextList *p = ARENA_NEW(ctx->arena, TextList, err);
     TRY_PTR(p);
     bool null = false;
     for (uint32_t i = 0; i < nargs; i++) null |= args[i].value.null;
     Str flags = nargs == 3 && !null ? args[2].value.str : (Str){"", 0};
-    const char *name = "regexp_split_to_table";
-    if (!null) TRY(text_regex_split(ctx, args[0].value.str, args[1].value.str, flags, name, p, err));
-    return bound_of(ctx->arena, "regexp_split_to_table", p, out, err);
+    if (!null) TRY(rows(&own, args[0].value.str, args[1].value.str, flags, name, p, err));
+    return bound_of(ctx->arena, name, p, out, err);
+}
+
+static tcudb_status regexp_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                                Error *err)
+{
+    return regexp_rows(ctx, "regexp_split_to_table", text_regex_split, args, nargs, out, err);
+}
+
+static tcudb_status matches_bind(const EvalCtx *ctx, const TableFuncArg *args, uint32_t nargs, TableFuncBound *out,
+                                 Error *err)
+{
+    return regexp_rows(ctx, "regexp_matches", text_regex_matches, args, nargs, out, err);
 }
 
 /* ---- rows */
@@ -165,6 +181,18 @@ const TableFunc regexp_split_func = {
     .usage = "regexp_split_to_table(text, pattern [, flags]): the texts between the matches of a regular expression",
     .dynamic = true,
     .bind = regexp_bind,
+    .open = split_open,
+    .next = split_next,
+    .end_task = split_end_task,
+    .close = split_close,
+};
+
+const TableFunc regexp_matches_func = {
+    .name = "regexp_matches",
+    .usage =
+        "regexp_matches(text, pattern [, flags]): the groups of each match; (regexp_matches(...))[1] in a select list",
+    .dynamic = true,
+    .bind = matches_bind,
     .open = split_open,
     .next = split_next,
     .end_task = split_end_task,

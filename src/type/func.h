@@ -110,14 +110,17 @@ typedef struct TextList {
 } TextList;
 /* The bytes stay where they are. Looks at the context's flag every now and then. */
 tcudb_status text_list_add(const EvalCtx *ctx, TextList *list, Str text, Error *err) MUST_CHECK;
-/* Adds the pieces between delimiters. NULL cuts between all characters, an empty one nowhere; an empty text has no piece.
- * A piece equal to *null (NULL: none) is NULL: its ptr is NULL. */
+/* Adds the pieces between delimiters. NULL cuts between all characters, an empty one nowhere; an empty text has no
+ * piece. A piece equal to *null (NULL: none) is NULL: its ptr is NULL. */
 tcudb_status text_split(const EvalCtx *ctx, Str s, const Str *delimiter, const Str *null, TextList *list,
                         Error *err) MUST_CHECK;
 
 /* Adds the texts between the matches of a regular expression in s: regexp_split_to_table, `function` for messages. */
-tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+tcudb_status text_regex_split(EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
                               Error *err) MUST_CHECK;
+/* Adds the groups of the first match, of each one with the flag g, as the text of an array: regexp_matches. */
+tcudb_status text_regex_matches(EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+                                Error *err) MUST_CHECK;
 
 /* Fills *out or reports 42883 (no such function: "operator does not exist: text + integer" with
  * PostgreSQL's hint) or 42725 (ambiguous), at `position`. */

@@ -791,7 +791,7 @@ static tcudb_status split(const EvalCtx *ctx, Regex *re, Str s, TextList *out, E
     return TCUDB_OK;
 }
 
-tcudb_status text_regex_split(const EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+tcudb_status text_regex_split(EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
                               Error *err)
 {
     RegexFlags options;
@@ -820,5 +820,34 @@ KERNEL(text_regexp_to_array)
     }
 done:
     cache_free(&cache);
+    return status;
+}
+
+static tcudb_status matches(EvalCtx *ctx, Regex *re, Str s, bool all, TextList *out, Error *err)
+{
+    bool hit = true;
+    for (uint32_t at = 0; hit;) {
+        TextList groups = {0};
+        Str text;
+        TRY(next_match(ctx, re, s, &at, &hit, err));
+        if (!hit) break;
+        TRY(add_groups(ctx, re, s, &groups, err));
+        TRY(array_text(ctx, &groups, &text, err));
+        TRY(text_list_add(ctx, out, text, err));
+        hit = all;
+    }
+    return TCUDB_OK;
+}
+
+tcudb_status text_regex_matches(EvalCtx *ctx, Str s, Str pattern, Str flags, const char *function, TextList *out,
+                                Error *err)
+{
+    RegexFlags options;
+    Regex re;
+    (void)function; /* it takes every flag */
+    TRY(read_flags(flags, NULL, &options, err));
+    TRY(regex_compile(ctx->arena, pattern, options.options, false, &re, err));
+    tcudb_status status = matches(ctx, &re, s, options.global, out, err);
+    regex_free(&re);
     return status;
 }
