@@ -14,7 +14,7 @@
 typedef struct Point { /* SAVEPOINT */
     char *name;        /* malloc'd through mem_alloc(NULL) */
     Savepoint at;
-    Settings settings; /* to return to */
+    Settings settings, at_commit; /* to return to */
 } Point;
 
 typedef struct Named { /* PREPARE */

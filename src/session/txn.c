@@ -225,7 +225,7 @@ static tcudb_status add_point(Session *session, Str name, Error *err)
     memcpy(copy, name.ptr, name.len);
     copy[name.len] = '\0';
     session->points[session->npoints++] =
-        (Point){.name = copy, .at = txn_savepoint(session->txn), .settings = session->settings};
+        (Point){copy, txn_savepoint(session->txn), session->settings, session->at_commit};
     return TCUDB_OK;
 }
 
@@ -268,7 +268,8 @@ static tcudb_status run_rollback_to(Run *run, Error *err)
     TRY(find_point(session, run->stmt->name, &i, err));
     txn_rollback_to(session->txn, session->points[i].at);
     session_sequences_undone(session, i + 1);
-    session->settings = session->at_commit = session->points[i].settings;
+    session->settings = session->points[i].settings;
+    session->at_commit = session->points[i].at_commit;
     session->failed = false;
     forget_points(session, i + 1);
     return TCUDB_OK;

@@ -73,3 +73,18 @@ rollback;
 set session characteristics as transaction read write;
 reset transaction_isolation;
 select name, setting from pg_settings where name in ('transaction_isolation', 'transaction_read_only') order by 1;
+
+-- What SET LOCAL said is over with the transaction, after ROLLBACK TO as well.
+begin;
+set local work_mem = '1MB';
+set lock_timeout = '5s';
+savepoint a;
+set work_mem = '2MB';
+set lock_timeout = '6s';
+rollback to a;
+show work_mem;
+show lock_timeout;
+commit;
+show work_mem;
+show lock_timeout;
+reset lock_timeout;
