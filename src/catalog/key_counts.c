@@ -91,7 +91,7 @@ static bool number_of(const Value *value, int64_t *out)
 }
 
 /* Whether the column's values are few enough for counters. */
-static tcudb_status find_span(Counting *c, uint64_t *dict, bool *ok, Error *err)
+static tcudb_status find_span(Counting *c, const atomic_bool *cancel, uint64_t *dict, bool *ok, Error *err)
 {
     TableFacts facts;
     int64_t high;
@@ -99,7 +99,7 @@ static tcudb_status find_span(Counting *c, uint64_t *dict, bool *ok, Error *err)
     *dict = 0;
     if (type_is_text(table_def(c->table)->cols[c->col].type)) {
         DictView view;
-        TRY(table_dict(c->table, c->col, &view, err));
+        TRY(table_dict(c->table, c->col, cancel, &view, err));
         *dict = view.id;
         c->low = 0;
         high = (int64_t)view.count - 1;
@@ -198,7 +198,7 @@ static tcudb_status count_column(const Table *table, uint32_t col, Mem *mem, con
     uint64_t dict;
     bool ok;
     *out = NULL;
-    TRY(find_span(&c, &dict, &ok, err));
+    TRY(find_span(&c, cancel, &dict, &ok, err));
     if (!ok) return TCUDB_OK;
     TRY_PTR(c.counters = mem_alloc_zero(mem, c.span * sizeof *c.counters, err));
     Arena batches;

@@ -9,14 +9,7 @@
 
 static double column_width(Type type, const Table *table, uint32_t col)
 {
-    if (!type_is_text(type)) return (double)phys_size(type_phys(type));
-    DictView dict;
-    Error err;
-    if (table_dict(table, col, &dict, &err) != TCUDB_OK || dict.count == 0) return 16;
-    double sum = 0;
-    uint32_t step = dict.count / 256 + 1, n = 0;
-    for (uint32_t i = 0; i < dict.count; i += step, n++) sum += dict.values[i].len;
-    return sum / n;
+    return type_is_text(type) ? table_text_width(table, col) : (double)phys_size(type_phys(type));
 }
 
 tcudb_status catalog_stats(const Table *table, uint32_t col, ColumnStats *out, Error *err)

@@ -58,7 +58,7 @@ static tcudb_status dense_key(Exec *x, const NamedExpr *group, const Layout *in,
     *key = (DenseKey){.type = group->col.type, .phys = (uint8_t)type_phys(group->col.type)};
     *ok = false;
     if (key->phys == PHYS_STR && info.dict) {
-        TRY(table_dict(info.table, info.column, &key->view, err));
+        TRY(table_dict(info.table, info.column, x->env->cancel, &key->view, err));
         if (key->view.count >= MAX_ENTRIES) return TCUDB_OK;
         key->codes = true;
         key->table = info.table;

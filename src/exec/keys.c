@@ -83,7 +83,7 @@ tcudb_status keys_spec(Exec *x, const Type *types, const ColInfo *infos, uint32_
         assert(infos != NULL);
         col->table = infos[i].table;
         col->column = infos[i].column;
-        TRY(table_dict(col->table, col->column, &col->view, err));
+        TRY(table_dict(col->table, col->column, x->env->cancel, &col->view, err));
     }
     for (uint32_t i = 0; i < n; i++) {
         out->cols[i].extra += out->compared + (has_pointer(&out->cols[i]) ? 0 : out->ntext);

@@ -218,7 +218,7 @@ tcudb_status collector_new(Exec *x, const PlanCol *cols, uint32_t ncols, Collect
         col->data = id; /* while collecting: which column's dictionary */
         col->dict = true;
         col->size = sizeof(uint32_t);
-        TRY(table_dict(info->table, info->column, &col->view, err));
+        TRY(table_dict(info->table, info->column, x->env->cancel, &col->view, err));
     }
     *out = c;
     return TCUDB_OK;

@@ -5,10 +5,11 @@
 
 #include "base/hot.h"
 
-static tcudb_status code_of(const Table *table, uint32_t column, Str text, uint32_t *code, Error *err)
+static tcudb_status code_of(const Table *table, uint32_t column, Str text, const atomic_bool *cancel, uint32_t *code,
+                            Error *err)
 {
     bool found;
-    TRY(table_dict_find(table, column, text, true, &found, code, err));
+    TRY(table_dict_find(table, column, text, true, cancel, &found, code, err));
     if (!found) return error_set(err, SQLSTATE_INTERNAL_ERROR, "a text is not in its column's dictionary");
     return TCUDB_OK;
 }
@@ -30,7 +31,7 @@ tcudb_status vec_codes(Arena *arena, const Vector *v, const Table *table, uint32
         uint32_t at = v->form == VEC_CONST ? 0 : row;
         Str text = v->form == VEC_DICT ? v->values[((const uint32_t *)v->data)[at]] : ((const Str *)v->data)[at];
         if (last.ptr == NULL || last.ptr != text.ptr || last.len != text.len)
-            TRY(code_of(table, column, text, &code, err));
+            TRY(code_of(table, column, text, view->cancel, &code, err));
         last = text;
         codes[row] = code;
     }

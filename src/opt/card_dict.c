@@ -96,7 +96,7 @@ bool card_dict_share(const Opt *const_opt, const Expr *e, double *share)
     DictView dict;
     Arena scratch;
     arena_init(&scratch, opt->arena->mem);
-    tcudb_status status = table_dict(fact->table, fact->column, &dict, NULL);
+    tcudb_status status = table_dict(fact->table, fact->column, opt->env->cancel, &dict, NULL);
     *share = -1;
     if (status == TCUDB_OK && dict.count > 0) status = evaluate(&scratch, e, only.col, &dict, share, NULL);
     arena_free(&scratch);

@@ -431,17 +431,14 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
 
 /* The definition changes over the columns, or columns change, or the old table steps aside and the new one is filled
  * from it. */
-static tcudb_status alter_table(Run *run, const TableDef *old, Error *err)
+static tcudb_status alter_table(Run *run, const TableDef *old, const ViewState *views, uint32_t nviews, Error *err)
 {
     const Stmt *stmt = run->stmt;
     const Str aside = STR_LIT(" altered");
-    ViewState *views = NULL;
-    uint32_t nviews = 0;
     bool keep = stmt->keeps_rows;
     ViewTexts texts = {0};
     if (stmt->column.len > 0 && old->temp == TEMP_NONE)
         TRY(session_view_texts(run, old->name, stmt->column, stmt->column_to, &texts, err));
-    TRY(list_views(run, &views, &nviews, err));
     for (uint32_t i = 0; i < stmt->nserials; i++) TRY(session_make_sequence(run, &stmt->serials[i], err));
     if (keep && stmt->column.len == 0) TRY(session_rows_satisfy(run, stmt->name, &stmt->table, &keep, err));
     if (stmt->sources != NULL) TRY(session_revise_columns(run, &keep, err));
@@ -464,12 +461,14 @@ tcudb_status session_alter_table(Run *run, Error *err)
 {
     const TableDef *old = table_def(txn_table(run->session->txn, run->stmt->name));
     Referring *retyped;
-    uint32_t n;
+    ViewState *views = NULL;
+    uint32_t n, nviews = 0;
+    TRY(list_views(run, &views, &nviews, err)); /* before any goes */
     if (old->temp == TEMP_NONE)
         for (uint32_t i = 0; i < old->ncols; i++) TRY(settle_column(run, old, i, err));
     TRY(session_keep_referred(run, old, err));
     TRY(session_retyped_references(run, &retyped, &n, err)); /* before the rows are touched */
-    TRY(alter_table(run, old, err));
+    TRY(alter_table(run, old, views, nviews, err));
     TRY(session_rename_referred(run, old->name, old, old->name, err));
     return session_references_new(run, old, run->stmt->name, err);
 }

@@ -36,7 +36,7 @@ void text_caches_free(TextCaches *set, Mem *mem)
     mem_free(mem, set, sizeof *set + set->ncols * sizeof set->caches[0]);
 }
 
-tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, TextCaches **out, Error *err)
+tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, const atomic_bool *cancel, TextCaches **out, Error *err)
 {
     uint32_t ncols = meta->def.ncols;
     TextCaches *set = mem_alloc_zero(mem, sizeof *set + ncols * sizeof set->caches[0], err);
@@ -45,8 +45,8 @@ tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, TextCaches **out, 
     set->ncols = ncols;
     for (uint32_t c = 0; c < ncols; c++) {
         if (meta->dicts[c] == NULL) continue;
-        tcudb_status status = dict_index(meta->dicts[c], err);
-        if (status == TCUDB_OK) status = dict_cache_new(meta->dicts[c], mem, &set->caches[c], err);
+        tcudb_status status = dict_index(meta->dicts[c], cancel, err);
+        if (status == TCUDB_OK) status = dict_cache_new(meta->dicts[c], mem, cancel, &set->caches[c], err);
         if (status != TCUDB_OK) {
             text_caches_free(set, mem);
             return status;
@@ -79,7 +79,7 @@ tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error
     TextCaches *set = txn->caches;
     while (set != NULL && !caches_serve(set, meta)) set = set->next;
     if (set == NULL) {
-        TRY(text_caches_new(&txn->db->mem, meta, &set, err));
+        TRY(text_caches_new(&txn->db->mem, meta, txn->cancel, &set, err));
         set->next = txn->caches;
         txn->caches = set;
     }
@@ -259,7 +259,7 @@ tcudb_status appender_new(Txn *txn, Str table, Appender **out, Error *err)
         free_appender(a);
         return status;
     }
-    TRY_GOTO(text_caches_new(mem, a->pending->meta, &a->caches, err));
+    TRY_GOTO(text_caches_new(mem, a->pending->meta, a->txn->cancel, &a->caches, err));
     TRY_GOTO(rowbuf_new(mem, a->pending->meta, SEGMENT_ROWS, &a->pending->rest, err));
     *out = a;
     return TCUDB_OK;

@@ -42,6 +42,13 @@ void *dict_keep(Dict *dict, size_t size, Error *err)
     return keep(dict, size, true, err);
 }
 
+void dict_unkeep(Dict *dict)
+{
+    DictKept *last = dict->kept;
+    dict->kept = last->next;
+    mem_free(dict->mem, last, last->size);
+}
+
 uint32_t dict_count(const Dict *dict)
 {
     return atomic_load_explicit(&dict->count, memory_order_acquire);
@@ -50,6 +57,20 @@ uint32_t dict_count(const Dict *dict)
 const Str *dict_values(const Dict *dict)
 {
     return atomic_load_explicit(&dict->values, memory_order_acquire)->at;
+}
+
+double dict_width(const Dict *dict)
+{
+    enum { SAMPLE = 256, UNKNOWN = 16, LENGTH_BYTES = 4 };
+    uint32_t count = dict_count(dict), step = count / SAMPLE + 1, n = 0;
+    double sum = 0;
+    if (count == 0) return UNKNOWN;
+    if (!atomic_load_explicit(&dict->loaded, memory_order_acquire)) {
+        double bytes = (double)dict->committed.length / count - LENGTH_BYTES;
+        return bytes > 0 ? bytes : UNKNOWN;
+    }
+    for (uint32_t i = 0; i < count; i += step, n++) sum += dict_values(dict)[i].len;
+    return sum / n;
 }
 
 uint64_t dict_hash(Str text)
@@ -153,14 +174,19 @@ static tcudb_status new_slots(Dict *dict, uint32_t count, DictSlots **out, Error
 }
 
 /* A table with room for `count` values that knows the first `known`: their groups come from memory together. */
-static tcudb_status build_slots(Dict *dict, uint32_t count, uint32_t known, Error *err)
+static tcudb_status build_slots(Dict *dict, uint32_t count, uint32_t known, const atomic_bool *cancel, Error *err)
 {
-    enum { TOGETHER = 64 };
+    enum { TOGETHER = 64, POLL = 1 << 16 };
     DictSlots *slots;
     TRY(new_slots(dict, count, &slots, err));
     const Str *values = dict_values(dict);
     uint64_t hashes[TOGETHER];
     for (uint32_t from = 0; from < known; from += TOGETHER) {
+        tcudb_status status = from % POLL == 0 ? cancel_poll(cancel, err) : TCUDB_OK;
+        if (status != TCUDB_OK) {
+            dict_unkeep(dict); /* the table: nobody knows it */
+            return status;
+        }
         uint32_t n = known - from < TOGETHER ? known - from : TOGETHER;
         for (uint32_t i = 0; i < n; i++) {
             hashes[i] = dict_hash(values[from + i]);
@@ -316,13 +342,13 @@ static Room room_of(const Dict *dict)
 }
 
 /* Room for one more value, in the table too. */
-static tcudb_status need_room(Dict *dict, Room *room, Error *err)
+static tcudb_status need_room(Dict *dict, Room *room, const atomic_bool *cancel, Error *err)
 {
     uint32_t code = atomic_load_explicit(&dict->count, memory_order_relaxed);
     if (code < room->end) return TCUDB_OK;
     TRY(dict_reserve(dict, code + 1, err));
     if (dict_indexed(dict) && code >= capacity(room->slots))
-        TRY(build_slots(dict, dict_room(dict, (code + 1) * 3), code, err));
+        TRY(build_slots(dict, dict_room(dict, (code + 1) * 3), code, cancel, err));
     *room = room_of(dict);
     return TCUDB_OK;
 }
@@ -339,7 +365,7 @@ static uint32_t give_code(Dict *dict, const Room *room, Str text)
 tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err)
 {
     Room room = room_of(dict);
-    TRY(need_room(dict, &room, err));
+    TRY(need_room(dict, &room, NULL, err));
     if (!str_is_ascii(text)) atomic_store(&dict->ascii, false);
     if (copy) TRY(copy_text(dict, text, &text, err));
     uint32_t code = give_code(dict, &room, text);
@@ -404,9 +430,9 @@ static void note_ascii(Dict *dict, const Str *texts, const Looked *l)
 
 /* With the lock: a text that was not there when it was looked for, from the group where that ended. */
 static tcudb_status add_fresh(Dict *dict, Room *room, Str text, uint64_t hash, const DictSlots *seen, uint32_t group,
-                              uint32_t *code, Error *err)
+                              uint32_t *code, const atomic_bool *cancel, Error *err)
 {
-    TRY(need_room(dict, room, err));
+    TRY(need_room(dict, room, cancel, err));
     Place place = {.group = room->slots == seen ? group : group_of(room->slots, hash)};
     if (probe(dict, room->slots, text, hash, UINT32_MAX, &place, code)) return TCUDB_OK;
     TRY(copy_text(dict, text, &text, err));
@@ -415,7 +441,8 @@ static tcudb_status add_fresh(Dict *dict, Room *room, Str text, uint64_t hash, c
     return TCUDB_OK;
 }
 
-tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes, Error *err)
+tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
+                        const atomic_bool *cancel, Error *err)
 {
     Looked l;
     assert(n <= BATCH_ROWS);
@@ -428,17 +455,17 @@ tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, ui
     Room room = room_of(dict);
     for (uint32_t k = 0; k < l.nfresh && status == TCUDB_OK; k++) {
         uint32_t i = l.fresh[k];
-        status = add_fresh(dict, &room, texts[i], hashes[i], l.slots, l.group[i], &codes[i], err);
+        status = add_fresh(dict, &room, texts[i], hashes[i], l.slots, l.group[i], &codes[i], cancel, err);
     }
     pthread_mutex_unlock(&dict->lock);
     return status;
 }
 
-tcudb_status dict_load(Dict *dict, Error *err)
+tcudb_status dict_load(Dict *dict, const atomic_bool *cancel, Error *err)
 {
     if (atomic_load_explicit(&dict->loaded, memory_order_acquire)) return TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
-    tcudb_status status = dict_load_locked(dict, err);
+    tcudb_status status = dict_load_locked(dict, cancel, err);
     pthread_mutex_unlock(&dict->lock);
     return status;
 }
@@ -448,34 +475,32 @@ bool dict_indexed(const Dict *dict)
     return atomic_load_explicit(&dict->indexed, memory_order_acquire);
 }
 
-tcudb_status dict_index(Dict *dict, Error *err)
+tcudb_status dict_index(Dict *dict, const atomic_bool *cancel, Error *err)
 {
     if (dict_indexed(dict)) return TCUDB_OK;
-    TRY(dict_load(dict, err));
+    TRY(dict_load(dict, cancel, err));
     pthread_mutex_lock(&dict->lock);
     tcudb_status status = TCUDB_OK;
     if (!atomic_load(&dict->indexed)) {
         uint32_t count = dict_count(dict);
-        status = build_slots(dict, count + 1, count, err);
+        status = build_slots(dict, count + 1, count, cancel, err);
         if (status == TCUDB_OK) atomic_store_explicit(&dict->indexed, true, memory_order_release);
     }
     pthread_mutex_unlock(&dict->lock);
     return status;
 }
 
-/* The table still names the forgotten values: it is built anew. Readers of older snapshots do not look at codes past
- * their counts, so those may be given again. */
-tcudb_status dict_truncate(Dict *dict, Error *err)
+/* The table still names the forgotten values: the next look-up makes another one. Readers of older snapshots do not
+ * look at codes past their counts, so those may be given again. */
+void dict_truncate(Dict *dict)
 {
-    tcudb_status status = TCUDB_OK;
     pthread_mutex_lock(&dict->lock);
     uint32_t count = dict->committed.count;
     if (dict_count(dict) > count) {
-        if (atomic_load(&dict->indexed)) status = build_slots(dict, count + 1, count, err);
-        if (status == TCUDB_OK) atomic_store_explicit(&dict->count, count, memory_order_release);
-        if (status == TCUDB_OK && atomic_load(&dict->head_count) > count) atomic_store(&dict->head_count, count);
+        atomic_store_explicit(&dict->indexed, false, memory_order_release);
+        atomic_store_explicit(&dict->count, count, memory_order_release);
+        if (atomic_load(&dict->head_count) > count) atomic_store(&dict->head_count, count);
     }
     dict->now = dict->committed;
     pthread_mutex_unlock(&dict->lock);
-    return status;
 }

@@ -86,9 +86,11 @@ bool dict_indexed(const Dict *dict);
 /* At least as many as any count read before; after dict_load. */
 const Str *dict_values(const Dict *dict);
 uint64_t dict_hash(Str text);
-/* Makes values[] complete; dict_index makes look-ups possible too. Cheap once done. */
-tcudb_status dict_load(Dict *dict, Error *err) MUST_CHECK;
-tcudb_status dict_index(Dict *dict, Error *err) MUST_CHECK;
+/* Bytes of a value, about; without loading them. */
+double dict_width(const Dict *dict);
+/* Makes values[] complete; dict_index makes look-ups possible too. Cheap once done; *cancel (may be NULL) ends it. */
+tcudb_status dict_load(Dict *dict, const atomic_bool *cancel, Error *err) MUST_CHECK;
+tcudb_status dict_index(Dict *dict, const atomic_bool *cancel, Error *err) MUST_CHECK;
 /* Lock-free, after dict_index. Codes from `limit` on do not count. */
 bool dict_find(const Dict *dict, Str text, uint64_t hash, uint32_t limit, uint32_t *code);
 /* Where a look-up of that hash begins. */
@@ -102,9 +104,10 @@ static inline void dict_fetch(const Dict *dict, uint64_t hash)
     const DictSlots *slots = atomic_load_explicit(&dict->slots, memory_order_acquire);
     __builtin_prefetch(&slots->groups[group_of(slots, hash)]);
 }
-/* Gives the codes of n <= BATCH_ROWS texts. Those that are not there yet are added under one lock. After dict_index. */
+/* Gives the codes of n <= BATCH_ROWS texts. Those that are not there yet are added under one lock, unless *cancel (may
+ * be NULL) ends that while the table grows. After dict_index. */
 tcudb_status dict_codes(Dict *dict, const Str *texts, const uint64_t *hashes, uint32_t n, uint32_t *codes,
-                        Error *err) MUST_CHECK;
+                        const atomic_bool *cancel, Error *err) MUST_CHECK;
 /* A load of about that many rows begins (0: ends): while most of them bring texts of their own, the dictionary grows to
  * what they will need, instead of twice its size time and again. Loads report their rows by dict_loaded. */
 void dict_expect(Dict *dict, uint64_t rows);
@@ -116,13 +119,15 @@ tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Er
 /* ---- with the lock held, for dict_file.c --------------------------------------------------- */
 
 void *dict_keep(Dict *dict, size_t size, Error *err) MUST_CHECK;
+/* Gives back what was kept last. */
+void dict_unkeep(Dict *dict);
 tcudb_status dict_reserve(Dict *dict, uint32_t count, Error *err) MUST_CHECK;
 /* Gives the next code to the text, whose bytes stay where they are unless copy. */
 tcudb_status dict_push(Dict *dict, Str text, bool copy, Error *err) MUST_CHECK;
 
 /* ---- on disk (dict_file.c) ------------------------------------------------------------------ */
 
-tcudb_status dict_load_locked(Dict *dict, Error *err) MUST_CHECK;
+tcudb_status dict_load_locked(Dict *dict, const atomic_bool *cancel, Error *err) MUST_CHECK;
 /* Appends the values that are not in the file yet and makes them durable, unless *cancel (may be NULL) ends it. Changes
  * `now` only. */
 tcudb_status dict_save(Dict *dict, const atomic_bool *cancel, Error *err) MUST_CHECK;
@@ -141,6 +146,6 @@ void dict_loosen(Dict *dict);
 tcudb_status dict_replay(Dict *dict, uint32_t first, const Str *texts, uint32_t n, bool loose, Error *err) MUST_CHECK;
 tcudb_status dict_extend(Dict *dict, DictState state, Error *err) MUST_CHECK;
 /* Before those: forgets values that were never committed. */
-tcudb_status dict_truncate(Dict *dict, Error *err) MUST_CHECK;
+void dict_truncate(Dict *dict);
 
 #endif

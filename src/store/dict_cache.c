@@ -23,11 +23,12 @@ typedef struct Misses {
     uint32_t at[BATCH_ROWS]; /* place in the batch */
 } Misses;
 
-tcudb_status dict_cache_new(Dict *dict, Mem *mem, DictCache **out, Error *err)
+tcudb_status dict_cache_new(Dict *dict, Mem *mem, const atomic_bool *cancel, DictCache **out, Error *err)
 {
     DictCache *cache = mem_alloc_zero(mem, sizeof *cache, err);
     TRY_PTR(cache);
     cache->dict = dict;
+    cache->cancel = cancel;
     dict_ref(dict);
     *out = cache;
     return TCUDB_OK;
@@ -69,7 +70,7 @@ static tcudb_status settle(DictCache *cache, Misses *misses, uint32_t *codes, Er
 {
     uint32_t known = dict_count(cache->dict);
     if (misses->n == 0) return TCUDB_OK;
-    TRY(dict_codes(cache->dict, misses->texts, misses->hashes, misses->n, misses->codes, err));
+    TRY(dict_codes(cache->dict, misses->texts, misses->hashes, misses->n, misses->codes, cache->cancel, err));
     for (uint32_t i = 0; i < misses->n; i++) {
         uint32_t code = misses->codes[i];
         codes[misses->at[i]] = code;
@@ -98,16 +99,16 @@ static tcudb_status encode_flat(DictCache *cache, Misses *misses, const Vector *
     return settle(cache, misses, codes, err);
 }
 
-static tcudb_status add_one(Dict *dict, Str text, uint32_t *code, Error *err)
+static tcudb_status add_one(DictCache *cache, Str text, uint32_t *code, Error *err)
 {
     uint64_t hash = dict_hash(text);
-    return dict_codes(dict, &text, &hash, 1, code, err);
+    return dict_codes(cache->dict, &text, &hash, 1, code, cache->cancel, err);
 }
 
 static tcudb_status encode_const(DictCache *cache, const Vector *v, const Batch *batch, uint32_t *codes, Error *err)
 {
     uint32_t code = 0;
-    if (!vec_is_null(v, 0)) TRY(add_one(cache->dict, *(const Str *)v->data, &code, err));
+    if (!vec_is_null(v, 0)) TRY(add_one(cache, *(const Str *)v->data, &code, err));
     for (uint32_t i = 0; i < batch->n; i++) codes[i] = code;
     return TCUDB_OK;
 }

@@ -120,7 +120,7 @@ tcudb_status dict_save(Dict *dict, const atomic_bool *cancel, Error *err)
     bool saved = dict->now.stored >= dict_count(dict);
     pthread_mutex_unlock(&dict->lock);
     if (saved) return TCUDB_OK;
-    TRY(dict_load(dict, err));
+    TRY(dict_load(dict, cancel, err));
     char path[PATH_TEXT];
     TRY(file_path(path, dict->dir, "dict", dict->id, err));
     tcudb_status status = TCUDB_OK;
@@ -257,42 +257,65 @@ static tcudb_status take_chunk(const Walk *w, size_t at, const Chunk *chunk, uin
     return TCUDB_OK;
 }
 
-/* Reads bytes [from, to) of the file, which hold the values [first, end), and takes those from `known` on. */
+static tcudb_status read_slices(const char *path, uint8_t *to, size_t size, uint64_t from, const atomic_bool *cancel,
+                                Error *err)
+{
+    enum { SLICE = 16 << 20 };
+    int fd;
+    TRY(file_open(path, O_RDONLY, &fd, err));
+    tcudb_status status = TCUDB_OK;
+    for (size_t at = 0; at < size && status == TCUDB_OK; at += SLICE) {
+        size_t n = size - at < SLICE ? size - at : SLICE;
+        status = cancel_poll(cancel, err);
+        if (status == TCUDB_OK) status = file_read(fd, path, to + at, n, from + at, err);
+    }
+    file_close(fd);
+    return status;
+}
+
+/* The file's bytes that w says hold the values [first, end): takes those from `known` on. */
+static tcudb_status take_chunks(const Walk *w, uint32_t first, uint32_t end, uint32_t known, bool fill,
+                                const atomic_bool *cancel, Error *err)
+{
+    size_t at = 0;
+    if (w->offset == 0) {
+        TRY(check_file_header(w, err));
+        at = HEADER;
+    }
+    while (at < w->size) {
+        Chunk chunk = {0};
+        TRY(cancel_poll(cancel, err));
+        TRY(check_chunk(w, at, first, &chunk, err));
+        if (chunk.n > end - first) break;
+        TRY(take_chunk(w, at, &chunk, known, fill, err));
+        first += chunk.n;
+        at += HEADER + chunk.bytes;
+    }
+    if (first == end && at == w->size) return TCUDB_OK;
+    return file_damaged(err, w->path, w->offset + at, "wrong number of dictionary values");
+}
+
+/* Reads bytes [from, to) of the file, which hold the values [first, end), and takes those from `known` on. fill: all at
+ * once or, if it fails, none. */
 static tcudb_status take_file(Dict *dict, uint64_t from, uint64_t to, uint32_t first, uint32_t end, uint32_t known,
-                              bool fill, Error *err)
+                              bool fill, const atomic_bool *cancel, Error *err)
 {
     char path[PATH_TEXT];
     TRY(file_path(path, dict->dir, "dict", dict->id, err));
     uint8_t *block = dict_keep(dict, sizeof(DictKept) + (to - from), err);
     TRY_PTR(block);
     Walk w = {.dict = dict, .path = path, .offset = from, .data = block + sizeof(DictKept), .size = to - from};
-    int fd;
-    TRY(file_open(path, O_RDONLY, &fd, err));
-    tcudb_status status = file_read(fd, path, block + sizeof(DictKept), w.size, from, err);
-    file_close(fd);
-    if (status != TCUDB_OK) return status;
-    size_t at = 0;
-    if (from == 0) {
-        TRY(check_file_header(&w, err));
-        at = HEADER;
-    }
-    while (at < w.size) {
-        Chunk chunk = {0};
-        TRY(check_chunk(&w, at, first, &chunk, err));
-        if (chunk.n > end - first) break;
-        TRY(take_chunk(&w, at, &chunk, known, fill, err));
-        first += chunk.n;
-        at += HEADER + chunk.bytes;
-    }
-    if (first == end && at == w.size) return TCUDB_OK;
-    return file_damaged(err, path, from + at, "wrong number of dictionary values");
+    tcudb_status status = read_slices(path, block + sizeof(DictKept), w.size, from, cancel, err);
+    if (status == TCUDB_OK) status = take_chunks(&w, first, end, known, fill, cancel, err);
+    if (status != TCUDB_OK && fill) dict_unkeep(dict);
+    return status;
 }
 
-tcudb_status dict_load_locked(Dict *dict, Error *err)
+tcudb_status dict_load_locked(Dict *dict, const atomic_bool *cancel, Error *err)
 {
     if (atomic_load(&dict->loaded)) return TCUDB_OK;
     TRY(dict_reserve(dict, dict_count(dict), err));
-    if (dict->now.stored > 0) TRY(take_file(dict, 0, dict->now.length, 0, dict->now.stored, 0, true, err));
+    if (dict->now.stored > 0) TRY(take_file(dict, 0, dict->now.length, 0, dict->now.stored, 0, true, cancel, err));
     atomic_store_explicit(&dict->loaded, true, memory_order_release);
     return TCUDB_OK;
 }
@@ -308,7 +331,7 @@ static tcudb_status extend_locked(Dict *dict, DictState state, Error *err)
         if (count < state.stored) atomic_store(&dict->count, state.stored);
     } else if (count < state.stored) {
         TRY(take_file(dict, dict->committed.length, state.length, dict->committed.stored, state.stored, count, false,
-                      err));
+                      NULL, err));
     }
     state.count = dict_count(dict);
     state.loose |= dict->committed.loose;

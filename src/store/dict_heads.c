@@ -78,9 +78,9 @@ static void close_block(HeadBlock *block)
 
 /* Heads of some more codes. The values are looked for here, with the lock: a commit of another process that is followed
  * meanwhile gives an empty dictionary values that are not read yet. */
-static tcudb_status extend(Dict *dict, Error *err)
+static tcudb_status extend(Dict *dict, const atomic_bool *cancel, Error *err)
 {
-    TRY(dict_load_locked(dict, err));
+    TRY(dict_load_locked(dict, cancel, err));
     uint32_t from = atomic_load_explicit(&dict->head_count, memory_order_relaxed), end = dict_count(dict);
     if (from >= end) return TCUDB_OK;
     uint32_t to = end - from < RUN_BLOCKS * HEAD_BLOCK ? end : from + RUN_BLOCKS * HEAD_BLOCK;
@@ -103,7 +103,7 @@ tcudb_status dict_heads(Dict *dict, const atomic_bool *cancel, HeadView *out, Er
         TRY(cancel_poll(cancel, err));
         pthread_mutex_lock(&dict->lock);
         bool cut = dict_count(dict) < count; /* another process's commit took codes back that nobody can see */
-        tcudb_status status = extend(dict, err);
+        tcudb_status status = extend(dict, cancel, err);
         pthread_mutex_unlock(&dict->lock);
         if (status != TCUDB_OK) return status;
         if (cut) break;

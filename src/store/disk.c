@@ -214,14 +214,13 @@ static tcudb_status follow_log(Db *db, const Mark *mark, bool has_mark, Error *e
 }
 
 /* Values that transactions of this process added in vain: others may have given their codes to other texts. */
-static tcudb_status forget_uncommitted(const Root *root, Error *err)
+static void forget_uncommitted(const Root *root)
 {
     for (uint32_t t = 0; t < root->ntables; t++) {
         const TableMeta *meta = root->tables[t]->meta;
         for (uint32_t c = 0; c < meta->def.ncols; c++)
-            if (meta->dicts[c] != NULL) TRY(dict_truncate(meta->dicts[c], err));
+            if (meta->dicts[c] != NULL) dict_truncate(meta->dicts[c]);
     }
-    return TCUDB_OK;
 }
 
 static tcudb_status follow_locked(Db *db, bool writer, Error *err)
@@ -235,13 +234,13 @@ static tcudb_status follow_locked(Db *db, bool writer, Error *err)
     uint64_t number = disk->generation;
     if (db->root != NULL) TRY(manifest_generation(db, &number, err));
     if (db->root == NULL || number != disk->generation) {
-        if (db->root != NULL) TRY(forget_uncommitted(db->root, err));
+        if (db->root != NULL) forget_uncommitted(db->root);
         TRY(load(db, &mark, has_mark, err));
     } else {
         uint64_t size;
         TRY(file_size(disk->log_fd, db->path, &size, err));
         if (size > disk->log_length) {
-            TRY(forget_uncommitted(db->root, err));
+            forget_uncommitted(db->root);
             TRY(follow_log(db, &mark, has_mark, err));
         }
     }

@@ -235,7 +235,7 @@ static tcudb_status read_valid(const Read *r, Arena *arena, Vector *out, Error *
 static tcudb_status read_dict(const Table *table, uint32_t col, Vector *out, Error *err)
 {
     DictView dict;
-    TRY(table_dict(table, col, &dict, err));
+    TRY(table_dict(table, col, NULL, &dict, err)); /* who reads much has loaded it before */
     out->form = VEC_DICT;
     out->values = dict.values;
     out->nvalues = dict.count;
@@ -300,14 +300,20 @@ tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, ui
 
 /* ---- dictionaries -------------------------------------------------------------------------------- */
 
-tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err)
+tcudb_status table_dict(const Table *table, uint32_t col, const atomic_bool *cancel, DictView *out, Error *err)
 {
     Dict *dict = table->meta->dicts[col];
     assert(dict != NULL);
-    TRY(dict_load(dict, err));
+    TRY(dict_load(dict, cancel, err));
     uint32_t count = dict_count(dict);
-    *out = (DictView){.id = dict->id, .count = count, .values = dict_values(dict), .ascii = atomic_load(&dict->ascii)};
+    *out = (DictView){dict->id, count, dict_values(dict), atomic_load(&dict->ascii), cancel};
     return TCUDB_OK;
+}
+
+double table_text_width(const Table *table, uint32_t col)
+{
+    assert(table->meta->dicts[col] != NULL);
+    return dict_width(table->meta->dicts[col]);
 }
 
 tcudb_status table_heads(const Table *table, uint32_t col, const atomic_bool *cancel, HeadView *out, Error *err)
@@ -316,11 +322,11 @@ tcudb_status table_heads(const Table *table, uint32_t col, const atomic_bool *ca
     return dict_heads(table->meta->dicts[col], cancel, out, err);
 }
 
-tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,
-                             Error *err)
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, const atomic_bool *cancel,
+                             bool *found, uint32_t *code, Error *err)
 {
     DictView dict;
-    TRY(table_dict(table, col, &dict, err));
+    TRY(table_dict(table, col, cancel, &dict, err));
     if (!many && !dict_indexed(table->meta->dicts[col])) {
         uint32_t at = 0;
         while (at < dict.count && !str_equal(dict.values[at], text)) at++;
@@ -328,7 +334,7 @@ tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool ma
         *code = at;
         return TCUDB_OK;
     }
-    TRY(dict_index(table->meta->dicts[col], err));
+    TRY(dict_index(table->meta->dicts[col], cancel, err));
     *found = dict_find(table->meta->dicts[col], text, dict_hash(text), dict.count, code);
     return TCUDB_OK;
 }

@@ -304,7 +304,8 @@ void revision_abort(Revision *rev)
 /* ---- constants ------------------------------------------------------------------------------------------ */
 
 /* The value as a stored word, texts as codes. */
-static tcudb_status stored_word(const TableMeta *meta, uint32_t c, const Value *value, uint8_t word[32], Error *err)
+static tcudb_status stored_word(const TableMeta *meta, uint32_t c, const Value *value, const atomic_bool *cancel,
+                                uint8_t word[32], Error *err)
 {
     Phys phys = type_phys(meta->def.cols[c].type);
     memset(word, 0, 32);
@@ -315,8 +316,8 @@ static tcudb_status stored_word(const TableMeta *meta, uint32_t c, const Value *
     }
     uint32_t code = 0;
     uint64_t hash = dict_hash(value->str);
-    TRY(dict_index(meta->dicts[c], err));
-    TRY(dict_codes(meta->dicts[c], &value->str, &hash, 1, &code, err));
+    TRY(dict_index(meta->dicts[c], cancel, err));
+    TRY(dict_codes(meta->dicts[c], &value->str, &hash, 1, &code, cancel, err));
     memcpy(word, &code, sizeof code);
     return TCUDB_OK;
 }
@@ -373,7 +374,7 @@ static tcudb_status make_constant(Revision *rev, uint32_t c, Table *table, Error
     const Value *value = &rev->sources[c].value;
     Type type = rev->meta->def.cols[c].type;
     uint8_t valid = !value->null;
-    TRY(stored_word(rev->meta, c, value, word, err));
+    TRY(stored_word(rev->meta, c, value, rev->txn->cancel, word, err));
     Column *last = NULL;
     for (uint32_t s = 0; s < table->nsegs; s++) {
         uint32_t rows = table->segs[s]->rows;
@@ -584,7 +585,7 @@ tcudb_status patch_new(Revision *rev, uint32_t segment, bool all, Patch **out, E
     TRY_PTR(p);
     *p = (Patch){.rev = rev, .segment = segment, .rows = segment_rows(rev->from, segment), .all = all};
     uint32_t cap = segment == rev->from->nsegs ? rev->from->tail->cap : p->rows;
-    TRY_GOTO(text_caches_new(mem, rev->patch, &p->caches, err));
+    TRY_GOTO(text_caches_new(mem, rev->patch, rev->txn->cancel, &p->caches, err));
     TRY_GOTO(rowbuf_new(mem, rev->patch, cap, &p->buf, err));
     if (all)
         clear_values(p);

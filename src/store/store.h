@@ -180,14 +180,19 @@ tcudb_status segment_pin(const Table *table, uint32_t segment, uint32_t col, con
 tcudb_status segment_read(const Table *table, uint32_t segment, uint32_t col, uint32_t row, uint32_t n,
                           const uint16_t *sel, uint32_t nsel, Arena *arena, Vector *out, Error *err) MUST_CHECK;
 
-/* The dictionary of a text column at this version; loads it at its first use. Lives as long as the Txn. */
+/* The dictionary of a text column at this version; loads it at its first use, which *cancel (may be NULL) ends. Lives
+ * as long as the Txn. */
 typedef struct DictView {
     uint64_t id;
     uint32_t count;
     const Str *values;
-    bool ascii; /* all of them */
+    bool ascii;                /* all of them */
+    const atomic_bool *cancel; /* of whoever asked for it */
 } DictView;
-tcudb_status table_dict(const Table *table, uint32_t col, DictView *out, Error *err) MUST_CHECK;
+tcudb_status table_dict(const Table *table, uint32_t col, const atomic_bool *cancel, DictView *out,
+                        Error *err) MUST_CHECK;
+/* Bytes of one of its texts, about; loads nothing. */
+double table_text_width(const Table *table, uint32_t col);
 /* The heads (str_head) of a dictionary's texts by code, in blocks. Made at the first use, which *cancel (may be NULL)
  * stops. TCUDB_NOMEM: there is no room for them, which callers do without. */
 enum { HEAD_BLOCK = 1024 };
@@ -209,8 +214,8 @@ static inline uint64_t head_at(const HeadView *view, uint32_t code)
 }
 /* Code of a text in the dictionary; *found false: not there. `many`: more look-ups follow, so an index is made if there
  * is none yet; else the values are read. */
-tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, bool *found, uint32_t *code,
-                             Error *err) MUST_CHECK;
+tcudb_status table_dict_find(const Table *table, uint32_t col, Str text, bool many, const atomic_bool *cancel,
+                             bool *found, uint32_t *code, Error *err) MUST_CHECK;
 
 /* Facts of one column over all stored rows, deleted ones included; kept with the version. */
 typedef struct TableFacts {

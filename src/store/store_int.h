@@ -31,14 +31,15 @@ enum {
 /* A private memory of texts seen lately, in front of a dictionary shared with other threads. */
 typedef struct DictCache {
     Dict *dict;
-    uint64_t from_id; /* VEC_DICT input: the dictionary that `map` maps from */
+    const atomic_bool *cancel; /* may be NULL */
+    uint64_t from_id;          /* VEC_DICT input: the dictionary that `map` maps from */
     const Str *from_values;
     uint32_t **map; /* pages of code + 1; 0, or no page: not known yet */
     uint32_t map_pages;
     uint64_t hashes[1024];
     uint32_t codes[1024]; /* code + 1 */
 } DictCache;
-tcudb_status dict_cache_new(Dict *dict, Mem *mem, DictCache **out, Error *err) MUST_CHECK;
+tcudb_status dict_cache_new(Dict *dict, Mem *mem, const atomic_bool *cancel, DictCache **out, Error *err) MUST_CHECK;
 void dict_cache_free(DictCache *cache, Mem *mem);
 /* Codes of the batch's live rows that are not NULL; others get 0. */
 tcudb_status dict_encode(DictCache *cache, Mem *mem, const Vector *v, const Batch *batch, uint32_t *codes,
@@ -346,7 +347,8 @@ tcudb_status table_delete_row(Table *table, uint32_t segment, uint32_t row, Erro
 /* Makes room for n more rows in the tail, which must fit; then counts n rows written behind it. */
 tcudb_status table_tail_room(Table *table, uint32_t n, Error *err) MUST_CHECK;
 void table_tail_added(Table *table, uint32_t n);
-tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, TextCaches **out, Error *err) MUST_CHECK;
+tcudb_status text_caches_new(Mem *mem, const TableMeta *meta, const atomic_bool *cancel, TextCaches **out,
+                             Error *err) MUST_CHECK;
 void text_caches_free(TextCaches *set, Mem *mem);
 /* The transaction's caches in front of a table's dictionaries, by column. */
 tcudb_status txn_caches(Txn *txn, const TableMeta *meta, DictCache ***out, Error *err) MUST_CHECK;

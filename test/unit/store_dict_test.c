@@ -47,7 +47,7 @@ static tcudb_status add_texts(Dict *dict, uint32_t first, uint32_t n, Error *e)
             texts[i] = make_text(first + done + i % some, bytes[i]);
             hashes[i] = dict_hash(texts[i]);
         }
-        TRY(dict_codes(dict, texts, hashes, some + 1, codes, e));
+        TRY(dict_codes(dict, texts, hashes, some + 1, codes, NULL, e));
         for (uint32_t i = 0; i <= some; i++)
             if (!str_equal(dict_values(dict)[codes[i]], texts[i])) return TCUDB_ERROR;
         if (codes[0] != codes[some]) return TCUDB_ERROR;

@@ -453,6 +453,47 @@ static void deleted_rows_are_given_back_in_memory(void **state)
     deleted_rows_are_given_back(open_memory(), false);
 }
 
+/* A dictionary that is interrupted while it comes from disk, or while it is indexed, comes the next time. */
+static void interrupted_dictionaries_come_later(void **state)
+{
+    (void)state;
+    static Model models[MODELS];
+    make_models(models, 5);
+    Model text = {0};
+    for (uint32_t i = 0; i < MODELS && text.type.id == 0; i++)
+        if (type_is_text(models[i].type) && models[i].shape == SHAPE_WIDE && models[i].nulls == NULLS_NONE)
+            text = models[i];
+    assert_int_not_equal(text.type.id, 0);
+    Db *db = open_dir();
+    Txn *txn;
+    OK(txn_begin(db, &txn, &err));
+    create(txn, "t", &text, 1);
+    uint64_t rows = 0;
+    for (; rows < 140000; rows += 1000) append(txn, "t", &text, 1, rows, 1000);
+    OK(txn_commit(txn, &err));
+    db_close(db);
+    db = open_dir();
+    OK(txn_begin(db, &txn, &err));
+    const Table *table = txn_table(txn, STR_LIT("t"));
+    const atomic_bool cancelled = true;
+    DictView view;
+    uint32_t code;
+    bool found;
+    assert_int_equal(table_dict(table, 0, &cancelled, &view, &err), TCUDB_INTERRUPTED);
+    assert_int_equal(table_dict_find(table, 0, STR_LIT("no"), true, &cancelled, &found, &code, &err),
+                     TCUDB_INTERRUPTED);
+    OK(table_dict(table, 0, NULL, &view, &err));
+    assert_int_equal(table_dict_find(table, 0, STR_LIT("no"), true, &cancelled, &found, &code, &err),
+                     TCUDB_INTERRUPTED);
+    for (uint32_t i = 0; i < view.count; i += 1000) {
+        OK(table_dict_find(table, 0, view.values[i], true, NULL, &found, &code, &err));
+        assert_true(found && code == i);
+    }
+    check_table(txn, "t", &text, 1, rows);
+    txn_rollback(txn);
+    db_close(db);
+}
+
 static void wrong_places_are_refused(void **state)
 {
     (void)state;
@@ -494,6 +535,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_stays_within_its_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_on_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(deleted_rows_are_given_back_in_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(interrupted_dictionaries_come_later, setup, teardown),
         cmocka_unit_test_setup_teardown(wrong_places_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

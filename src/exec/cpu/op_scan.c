@@ -29,6 +29,9 @@ tcudb_status scan_load(ScanBatch *b, uint32_t col, Error *err)
     uint32_t column = s->plan->scan.columns[col];
     Vector *out = &b->batch.cols[col];
     if (column == ROWID_COLUMN) return read_rowids(worker_arena(b->w), b->segment, b->row, b->batch.rows, out, err);
+    DictView dict;
+    if (type_is_text(s->plan->cols[col].type)) /* what it takes from disk, it may be interrupted in */
+        TRY(table_dict(s->plan->scan.table, column, s->x->env->cancel, &dict, err));
     TRY(segment_read(s->plan->scan.table, b->segment, column, b->row, b->batch.rows, b->batch.sel, b->batch.n,
                      worker_arena(b->w), out, err));
     out->type = s->plan->cols[col].type;

@@ -173,7 +173,7 @@ static bool codes_of_column(const Scan *s, uint32_t col, uint64_t dict_id)
 {
     DictView view;
     uint32_t column = s->plan->scan.columns[col];
-    return table_dict(s->plan->scan.table, column, &view, NULL) == TCUDB_OK && view.id == dict_id;
+    return table_dict(s->plan->scan.table, column, s->x->env->cancel, &view, NULL) == TCUDB_OK && view.id == dict_id;
 }
 
 static tcudb_status add_semi(Scan *s, const Layout *layout, const SemiFilter *f, Error *err)

@@ -69,7 +69,8 @@ static tcudb_status find_codes(const Scan *s, const Texts *texts, uint32_t *code
     *n = 0;
     for (uint32_t i = 0; i < texts->n; i++) {
         bool found;
-        TRY(table_dict_find(s->plan->scan.table, column, texts->at[i], texts->n > 4, &found, &codes[*n], err));
+        TRY(table_dict_find(s->plan->scan.table, column, texts->at[i], texts->n > 4, s->x->env->cancel, &found,
+                            &codes[*n], err));
         *n += found;
     }
     return TCUDB_OK;
@@ -103,7 +104,7 @@ tcudb_status scan_texts(Scan *s, const Layout *layout, Expr *e, bool *taken, Err
     *taken = match(s, layout, e, &texts);
     if (!*taken) return TCUDB_OK;
     DictView view;
-    TRY(table_dict(s->plan->scan.table, s->plan->scan.columns[texts.col], &view, err));
+    TRY(table_dict(s->plan->scan.table, s->plan->scan.columns[texts.col], s->x->env->cancel, &view, err));
     uint32_t n, *codes = ARENA_ARRAY(&s->x->arena, uint32_t, (size_t)texts.n + 1, err);
     TRY_PTR(codes);
     TRY(find_codes(s, &texts, codes, &n, err));

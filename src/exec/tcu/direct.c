@@ -21,10 +21,10 @@ static bool take_integer(const ColInfo *info, Type type, bool group, DirectCol *
     return true;
 }
 
-static tcudb_status take_text(const ColInfo *info, Type type, bool group, DirectCol *col, Error *err)
+static tcudb_status take_text(const Exec *x, const ColInfo *info, Type type, bool group, DirectCol *col, Error *err)
 {
     *col = (DirectCol){.type = type, .dict = true, .table = info->table, .column = info->column, .null_digit = group};
-    TRY(table_dict(info->table, info->column, &col->view, err));
+    TRY(table_dict(info->table, info->column, x->env->cancel, &col->view, err));
     col->domain = (uint64_t)col->view.count + group;
     return TCUDB_OK;
 }
@@ -43,7 +43,7 @@ tcudb_status direct_groups(Exec *x, Expr *const *exprs, uint32_t n, uint64_t lim
     for (uint32_t i = 0; i < n && *ok; i++) {
         ColInfo info = phys_expr_info(x->phys->info, x->phys->ninfo, exprs[i]);
         if (info.dict)
-            TRY(take_text(&info, exprs[i]->type, true, &out->cols[i], err));
+            TRY(take_text(x, &info, exprs[i]->type, true, &out->cols[i], err));
         else
             *ok = take_integer(&info, exprs[i]->type, true, &out->cols[i]);
         *ok = *ok && multiply_domain(out, out->cols[i].domain, limit);
@@ -80,8 +80,8 @@ static tcudb_status key_column(Exec *x, const ColInfo info[2], Type type, Direct
                                Error *err)
 {
     if (info[0].dict && info[1].dict) {
-        TRY(take_text(&info[0], type, false, left, err));
-        TRY(take_text(&info[1], type, false, right, err));
+        TRY(take_text(x, &info[0], type, false, left, err));
+        TRY(take_text(x, &info[1], type, false, right, err));
         if (left->view.id == right->view.id && right->domain > left->domain) left->domain = right->domain;
         right->domain = left->domain;
         return map_dict(x, left, right, err);
