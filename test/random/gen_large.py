@@ -149,7 +149,7 @@ class Gen:
 
     def window(self):
         part = self.pick(FEW + MANY["text"] + MANY["int"]).format("t")
-        order = f"{self.key().format('t')} {self.pick(['', 'DESC', 'NULLS FIRST'])}, t.k, t.s, t.b, t.v, t.c, t.ts"
+        order = f"{self.key().format('t')} {self.pick(['', 'DESC', 'NULLS FIRST'])}, t.k, t.s, t.b, t.v, t.c, t.ts, t.m, t.w"  # no ties in what is asked for
         whole = f"(PARTITION BY {part} ORDER BY {order})"
         call = self.pick([f"row_number() OVER {whole}", f"rank() OVER {whole}", f"sum(t.k) OVER {whole}", f"count(*) OVER (PARTITION BY {part})",
                           f"sum(t.m) OVER (PARTITION BY {part} ORDER BY {order} ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING)",

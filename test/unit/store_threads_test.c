@@ -50,7 +50,8 @@ static bool table_right(Txn *txn)
     }
     uint32_t code;
     bool found;
-    if (table_dict_find(t, 1, STR_LIT("no such text"), true, NULL, &found, &code, &e) != TCUDB_OK || found) right = false;
+    if (table_dict_find(t, 1, STR_LIT("no such text"), true, NULL, &found, &code, &e) != TCUDB_OK || found)
+        right = false;
     TableFacts facts;
     if (table_facts(t, 0, &facts, &e) != TCUDB_OK || facts.rows != at) right = false;
     arena_free(&arena);
