@@ -133,6 +133,7 @@ tcudb_status bind_statement(Arena *arena, const BindEnv *env, const Ast *ast, St
     stmt->next_col = binder.next_col;
     stmt->sequences = binder.sequences;
     stmt->nsequences = binder.nsequences;
+    stmt->nmerged = binder.nmerged;
     stmt->advances = binder.advances;
     stmt->set_name = binder.set_name;
     stmt->set_value = binder.set_value;

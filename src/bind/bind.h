@@ -102,6 +102,7 @@ typedef struct Stmt {
     int64_t restart_value;
     const Str *sequences;
     uint32_t nsequences;
+    uint32_t nmerged; /* columns that NATURAL joins in it go by */
     const StmtStep *steps;
     uint32_t nsteps;
     StmtCount *counts;

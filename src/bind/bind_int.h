@@ -43,7 +43,7 @@ typedef struct Binder {
     const BindEnv *env;
     const Ast *ast; /* the text that locations refer to: the statement's or a view's */
     ColId next_col;
-    uint32_t depth, view_depth, next_cte;
+    uint32_t depth, view_depth, next_cte, nmerged;
     CteEntry *ctes;
     CteUse *cte_uses;
     Type *params;

@@ -117,6 +117,7 @@ static tcudb_status merge_columns(Binder *b, Block *block, const PgQuery__JoinEx
     TRY(side_columns(b, block, sides->middle, sides->end, &right, &nright, err));
     TRY(common_names(b, join, left, nleft, right, nright, &names, &nnames, err));
     if (join->is_natural) bind_note_natural(b);
+    if (join->is_natural) b->nmerged += nnames;
     TRY(bind_scope_item_new(b, (Str){0}, nleft + nright - nnames, item, err));
     (*item)->join = true;
     for (uint32_t i = sides->first; i < sides->end; i++) {

@@ -70,11 +70,12 @@ tcudb_status session_create_view(Run *run, Error *err)
 
 typedef struct ViewState {
     Str name;
-    bool works;
+    int64_t merged; /* how many columns its NATURAL joins go by: more or fewer make it another query; -1: it does not
+                       bind */
 } ViewState;
 
 /* The view's query; NULL: it does not bind. Short memory and interrupts say nothing of the view: they are errors. */
-static tcudb_status bind_view_query(Run *run, const ViewDef *view, Plan **out, Error *err)
+static tcudb_status bind_view_query(Run *run, const ViewDef *view, Stmt **out, Error *err)
 {
     Ast *ast = NULL;
     Stmt *stmt = NULL;
@@ -83,21 +84,21 @@ static tcudb_status bind_view_query(Run *run, const ViewDef *view, Plan **out, E
     tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
     if (status == TCUDB_OK && n == 1) status = session_bind_own(run, ast, &stmt, err);
     if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
-    if (status == TCUDB_OK && n == 1) *out = stmt->plan;
+    if (status == TCUDB_OK && n == 1 && stmt->plan != NULL) *out = stmt;
     error_clear(err);
     return TCUDB_OK;
 }
 
-/* Whether it binds to the columns that it was made with. */
-static tcudb_status view_works(Run *run, const ViewDef *view, bool *works, Error *err)
+/* Whether it binds to the columns that it was made with: see ViewState. */
+static tcudb_status view_state(Run *run, const ViewDef *view, int64_t *merged, Error *err)
 {
     Arena scratch;
     arena_init(&scratch, run->arena->mem);
     Run inner = *run;
     inner.arena = &scratch;
-    Plan *plan;
-    tcudb_status status = bind_view_query(&inner, view, &plan, err);
-    *works = status == TCUDB_OK && plan != NULL && plan->ncols == view->ncols;
+    Stmt *stmt;
+    tcudb_status status = bind_view_query(&inner, view, &stmt, err);
+    *merged = status == TCUDB_OK && stmt != NULL && stmt->plan->ncols == view->ncols ? (int64_t)stmt->nmerged : -1;
     arena_free(&scratch);
     return status;
 }
@@ -109,10 +110,11 @@ static tcudb_status view_uses(Run *run, const ViewDef *view, const TableDef *def
     arena_init(&scratch, run->arena->mem);
     Run inner = *run;
     inner.arena = &scratch;
-    Plan *plan;
+    Stmt *stmt;
     *uses = false;
-    tcudb_status status = bind_view_query(&inner, view, &plan, err);
-    if (status == TCUDB_OK && plan != NULL) status = plan_uses_column(&scratch, plan, def->name, column, uses, err);
+    tcudb_status status = bind_view_query(&inner, view, &stmt, err);
+    if (status == TCUDB_OK && stmt != NULL)
+        status = plan_uses_column(&scratch, stmt->plan, def->name, column, uses, err);
     arena_free(&scratch);
     return status;
 }
@@ -142,7 +144,7 @@ static tcudb_status list_views(Run *run, ViewState **out, uint32_t *n, Error *er
         char *name = arena_strndup(run->arena, view->name.ptr, view->name.len, err);
         TRY_PTR(name);
         (*out)[i] = (ViewState){.name = {name, view->name.len}};
-        TRY(view_works(run, view, &(*out)[i].works, err));
+        TRY(view_state(run, view, &(*out)[i].merged, err));
     }
     return TCUDB_OK;
 }
@@ -152,10 +154,10 @@ static tcudb_status broken_view(Run *run, const ViewState *before, uint32_t n, c
 {
     *out = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        const ViewDef *view = before[i].works ? txn_view(run->session->txn, before[i].name) : NULL;
-        bool works = true;
-        if (view != NULL) TRY(view_works(run, view, &works, err));
-        if (works) continue;
+        const ViewDef *view = before[i].merged >= 0 ? txn_view(run->session->txn, before[i].name) : NULL;
+        int64_t merged = before[i].merged;
+        if (view != NULL) TRY(view_state(run, view, &merged, err));
+        if (merged == before[i].merged) continue;
         *out = view;
         break;
     }
