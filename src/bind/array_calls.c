@@ -102,6 +102,7 @@ static tcudb_status bound_of(Binder *b, const Array *array, Ask ask, Expr *dimen
                              Error *err)
 {
     Expr *bound = NULL;
+    assert(dimension != NULL);
     TRY(bind_coerce(b, dimension, TYPE(TYPE_INT4), CAST_IMPLICIT, dimension->position, &dimension, err));
     if (array->n == 0) return bind_null(b, TYPE(TYPE_INT4), position, out, err);
     TRY(int4_const(b, ask == ASK_LOWER ? 1 : (int32_t)array->n, position, &bound, err));

@@ -238,6 +238,7 @@ static const Plan *renamed_plan(const Plan *plan)
  * that is, where it is a column or a cast, or all that it may be are; numeric(3,2) of the literal 1.50 is our own. */
 Type bind_stored_type(const Plan *plan, ColId id)
 {
+    assert(plan != NULL);
     const PlanCol *col = plan_find_col(plan, id);
     assert(col != NULL);
     uint32_t at = (uint32_t)(col - plan->cols);
@@ -246,7 +247,8 @@ Type bind_stored_type(const Plan *plan, ColId id)
     if (plan->kind == PLAN_PROJECT) return stored_expr(plan, plan->project.exprs[at].expr);
     if (plan->kind == PLAN_AGGREGATE)
         return at < plan->agg.ngroups ? stored_expr(plan, plan->agg.groups[at].expr) : TYPE(col->type.id);
-    if (renamed_plan(plan) != NULL) return bind_stored_type(renamed_plan(plan), renamed_plan(plan)->cols[at].id);
+    const Plan *renamed = renamed_plan(plan);
+    if (renamed != NULL) return bind_stored_type(renamed, renamed->cols[at].id);
     for (uint32_t i = 0; i < plan->ninputs; i++)
         if (plan_find_col(plan->inputs[i], id) != NULL) return bind_stored_type(plan->inputs[i], id);
     return TYPE(col->type.id);

@@ -26,7 +26,8 @@ static bool needs_quotes(Str s)
 
 static char *put_item(char *to, Str s)
 {
-    if (s.ptr == NULL) return (char *)memcpy(to, "NULL", 4) + 4;
+    static const char null[] = {'N', 'U', 'L', 'L'};
+    if (s.ptr == NULL) return (char *)memcpy(to, null, sizeof null) + sizeof null;
     bool quotes = needs_quotes(s);
     if (!quotes) return (char *)memcpy(to, s.ptr, s.len) + s.len;
     *to++ = '"';

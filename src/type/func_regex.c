@@ -200,6 +200,7 @@ static tcudb_status too_complex(Error *err)
 
 static uint32_t char_start(Str s, uint32_t at)
 {
+    assert(s.ptr != NULL || at >= s.len);
     while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80) at++;
     return at;
 }
