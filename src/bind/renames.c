@@ -6,11 +6,10 @@
  *     ALTER TABLE t RENAME a TO k      SELECT a, u.b FROM t, u  ->  SELECT k AS a, u.b FROM t, u
  *     ALTER TABLE t RENAME TO s        SELECT t.a FROM t        ->  SELECT t.a FROM s AS t
  *
- * The CHECKs and generated columns of a table follow its columns' names likewise; they name no
- * table, so that it may have another name later. Refused: where both sides of a join have the column under one name
- * (USING, NATURAL), where a bare name means an outer query's column, which the new name need not, and where a WITH
- * query has the new name. Whoever applies the edits binds the text again: what else the new name clashes with shows
- * then.
+ * The CHECKs and generated columns of a table follow its columns' names likewise; they name no table, so that it may
+ * have another name later. Refused: where both sides of a join have the column under one name (USING, NATURAL), where a
+ * bare name means an outer query's column, which the new name need not, and where a WITH query has the new name.
+ * Whoever applies the edits binds the text again: what else the new name clashes with shows then.
  */
 #include "bind/bind_int.h"
 
@@ -97,16 +96,13 @@ tcudb_status bind_note_target(Binder *b, const PgQuery__ResTarget *target, uint3
     bool plain = edits != NULL && edits->column.len > 0 && edits->n > first && target->name[0] == '\0' &&
                  NODE_IS(target->val, COLUMN_REF);
     if (!plain) return TCUDB_OK;
-    NameEdit *edit = &b->edits->list[first];
-    Buf text;
-    buf_init(&text, NULL);
-    tcudb_status status = buf_str(&text, edit->text, err);
-    if (status == TCUDB_OK) status = buf_text(&text, " AS ", err);
-    if (status == TCUDB_OK) status = text_quote_name(edits->column, &text, err);
-    if (status == TCUDB_OK) edit->text = (Str){arena_strndup(b->arena, text.data, text.len, err), (uint32_t)text.len};
-    if (status == TCUDB_OK && edit->text.ptr == NULL) status = TCUDB_NOMEM;
-    buf_free(&text);
-    return status;
+    Str *text = &b->edits->list[first].text;
+    const char *column, *renamed;
+    TRY(text_quoted_name(b->arena, edits->column, &column, err));
+    renamed = arena_printf(b->arena, err, STR_FMT " AS %s", STR_ARG(*text), column);
+    TRY_PTR(renamed);
+    *text = str_of(renamed);
+    return TCUDB_OK;
 }
 
 void bind_note_natural(const Binder *b)

@@ -74,30 +74,14 @@ typedef struct ViewState {
                        bind */
 } ViewState;
 
-/* The view's query; NULL: it does not bind. Short memory and interrupts say nothing of the view: they are errors. */
-static tcudb_status bind_view_query(Run *run, const ViewDef *view, Stmt **out, Error *err)
-{
-    Ast *ast = NULL;
-    Stmt *stmt = NULL;
-    uint32_t n = 0;
-    *out = NULL;
-    tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
-    if (status == TCUDB_OK && n == 1) status = session_bind_own(run, ast, &stmt, err);
-    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
-    if (status == TCUDB_OK && n == 1 && stmt->plan != NULL) *out = stmt;
-    error_clear(err);
-    return TCUDB_OK;
-}
-
 /* Whether it binds to the columns that it was made with: see ViewState. */
 static tcudb_status view_state(Run *run, const ViewDef *view, int64_t *merged, Error *err)
 {
     Arena scratch;
-    arena_init(&scratch, run->arena->mem);
-    Run inner = *run;
-    inner.arena = &scratch;
+    Ast *ast;
     Stmt *stmt;
-    tcudb_status status = bind_view_query(&inner, view, &stmt, err);
+    arena_init(&scratch, run->arena->mem);
+    tcudb_status status = session_bind_view(run, &scratch, view, NULL, &ast, &stmt, err);
     *merged = status == TCUDB_OK && stmt != NULL && stmt->plan->ncols == view->ncols ? (int64_t)stmt->nmerged : -1;
     arena_free(&scratch);
     return status;
@@ -107,12 +91,11 @@ static tcudb_status view_uses(Run *run, const ViewDef *view, const TableDef *def
                               Error *err)
 {
     Arena scratch;
-    arena_init(&scratch, run->arena->mem);
-    Run inner = *run;
-    inner.arena = &scratch;
+    Ast *ast;
     Stmt *stmt;
     *uses = false;
-    tcudb_status status = bind_view_query(&inner, view, &stmt, err);
+    arena_init(&scratch, run->arena->mem);
+    tcudb_status status = session_bind_view(run, &scratch, view, NULL, &ast, &stmt, err);
     if (status == TCUDB_OK && stmt != NULL)
         status = plan_uses_column(&scratch, stmt->plan, def->name, column, uses, err);
     arena_free(&scratch);
@@ -172,21 +155,10 @@ static tcudb_status drop_view(Run *run, Str name, Error *err)
     return txn_drop_view(run->session->txn, name, err);
 }
 
-/* As SQL names it. */
-static tcudb_status quoted(Run *run, Str name, const char **out, Error *err)
-{
-    Buf buf;
-    buf_init(&buf, NULL);
-    tcudb_status status = text_quote_name(name, &buf, err);
-    *out = status == TCUDB_OK ? arena_strndup(run->arena, buf.data, buf.len, err) : NULL;
-    buf_free(&buf);
-    return status == TCUDB_OK && *out == NULL ? TCUDB_NOMEM : status;
-}
-
 static tcudb_status drop_for_cascade(Run *run, Str view, Error *err)
 {
     const char *name;
-    TRY(quoted(run, view, &name, err));
+    TRY(text_quoted_name(run->arena, view, &name, err));
     session_notify(run->session, "NOTICE", "00000", "drop cascades to view %s", name);
     return drop_view(run, view, err);
 }
@@ -244,8 +216,8 @@ static tcudb_status settle_dependents(Run *run, Str name, const ViewState *views
         if (view == NULL) return TCUDB_OK;
         if (!stmt->cascade) {
             const char *gone, *user;
-            TRY(quoted(run, name, &gone, err));
-            TRY(quoted(run, view->name, &user, err));
+            TRY(text_quoted_name(run->arena, name, &gone, err));
+            TRY(text_quoted_name(run->arena, view->name, &user, err));
             error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
                       "cannot drop %s %s because other objects depend on it", kind, gone);
             error_detail(err, "view %s depends on %s %s", user, kind, gone);
@@ -367,8 +339,8 @@ static tcudb_status of_the_table(const Stmt *stmt, tcudb_status status, Error *e
 static tcudb_status refuse_drop(Run *run, const TableDef *def, Str column, const ViewDef *view, Error *err)
 {
     const char *table, *user;
-    TRY(quoted(run, def->name, &table, err));
-    TRY(quoted(run, view->name, &user, err));
+    TRY(text_quoted_name(run->arena, def->name, &table, err));
+    TRY(text_quoted_name(run->arena, view->name, &user, err));
     error_set(err, SQLSTATE_DEPENDENT_OBJECTS_STILL_EXIST,
               "cannot drop column " STR_FMT " of table %s because other objects depend on it", STR_ARG(column), table);
     error_detail(err, "view %s depends on column " STR_FMT " of table %s", user, STR_ARG(column), table);
@@ -425,6 +397,7 @@ static tcudb_status settle_views(Run *run, const ViewState *views, uint32_t nvie
             error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter a column used by a view or rule");
             error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name),
                          STR_ARG(run->stmt->name));
+            error_hint(err, "Drop the view first, and create it again afterwards.");
             return TCUDB_ERROR;
         }
         TRY(drop_for_cascade(run, view->name, err));

@@ -175,6 +175,10 @@ void session_notify(Session *session, const char *severity, const char *sqlstate
 /* Binds without the intent to run: for descriptions. */
 tcudb_status session_bind(Run *run, const Ast *ast, const Type *types, uint32_t ntypes, Stmt **out,
                           Error *err) MUST_CHECK;
+/* Binds the view's query; *out NULL: it does not bind. Short memory and interrupts say nothing of the view: they are
+ * errors. edits (may be NULL): what to note of its text. */
+tcudb_status session_bind_view(Run *run, Arena *arena, const ViewDef *view, TextEdits *edits, Ast **ast, Stmt **out,
+                               Error *err) MUST_CHECK;
 /* The views whose texts name a relation, or its column (len > 0), as they are after it is called `to`: to be asked for
  * before and set after. 0A000 where a text cannot be written otherwise. In the run's arena. */
 typedef struct ViewTexts {

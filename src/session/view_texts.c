@@ -14,25 +14,37 @@ static tcudb_status refuse(const ViewDef *view, const TextEdits *edits, Error *e
     if (edits->column.len > 0)
         error_set(err, SQLSTATE_FEATURE_NOT_SUPPORTED, "cannot alter a column used by a view or rule");
     else
-        error_unsupported(err, 0, "renaming a table that a view depends on so");
+        error_unsupported(err, 0, "renaming a table whose new name means something else in a view");
     error_detail(err, "view " STR_FMT " depends on table " STR_FMT, STR_ARG(view->name), STR_ARG(edits->relation));
+    error_hint(err, "Drop the view first, and create it again afterwards.");
     return TCUDB_ERROR;
+}
+
+tcudb_status session_bind_view(Run *run, Arena *arena, const ViewDef *view, TextEdits *edits, Ast **ast, Stmt **out,
+                               Error *err)
+{
+    Stmt *stmt = NULL;
+    uint32_t n = 0;
+    Run own = *run;
+    own.arena = arena;
+    own.edits = edits;
+    *out = NULL;
+    tcudb_status status = sql_parse(arena, view->sql, &run->session->watch.cancel, ast, &n, err);
+    if (status == TCUDB_OK && n == 1) status = session_bind_own(&own, *ast, &stmt, err);
+    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
+    if (status == TCUDB_OK && n == 1 && stmt->plan != NULL) *out = stmt;
+    error_clear(err);
+    return TCUDB_OK;
 }
 
 /* *changed: the view has another text. One that does not bind stays as it is. */
 static tcudb_status edit_view(Run *run, TextEdits *edits, ViewDef *view, bool *changed, Error *err)
 {
     Ast *ast = NULL;
-    Stmt *stmt = NULL;
-    uint32_t n = 0;
-    Run own = *run;
-    own.edits = edits;
+    Stmt *stmt;
     *changed = false;
-    tcudb_status status = sql_parse(run->arena, view->sql, &run->session->watch.cancel, &ast, &n, err);
-    if (status == TCUDB_OK && n == 1) status = session_bind_own(&own, ast, &stmt, err);
-    if (status == TCUDB_NOMEM || status == TCUDB_INTERRUPTED) return status;
-    error_clear(err);
-    if (status != TCUDB_OK || n != 1) return TCUDB_OK;
+    TRY(session_bind_view(run, run->arena, view, edits, &ast, &stmt, err));
+    if (stmt == NULL) return TCUDB_OK;
     if (edits->refused) return refuse(view, edits, err);
     *changed = edits->n > 0;
     return sql_edited(run->arena, ast, &run->session->watch.cancel, sql_text_from(ast, 0), edits->list, edits->n,
